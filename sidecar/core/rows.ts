@@ -1,0 +1,413 @@
+// The rows of the store, as the runtime reads and writes them. One interface a table; the store turns each
+// into a CREATE TABLE and nothing else in the product knows SQL.
+//
+// Numbers are integers below 2^53, times are milliseconds since 1970, 0 stands for "none" in id columns so
+// that an index holds it. Text of one agent stands where it is used; text that many agents share (prompts,
+// tool schemas, profiles) is a blob named through `shared`.
+
+import type { Isolation, Mode, Phase, WaitReason } from '../protocol/agent.ts';
+import type { Outcome } from '../protocol/entry.ts';
+import type { RequestKind } from '../protocol/request.ts';
+
+export interface AgentRecord {
+  id: number;
+  /** 0: a root. */
+  parent: number;
+  root: number;
+  depth: number;
+  name: string;
+  task: string;
+  /** Blob of the profile revision that it is pinned to. */
+  profile: number;
+  model: string;
+  isolation: Isolation;
+  mode: Mode;
+  /** Row of `place`: the folder it works in. */
+  place: number;
+  phase: Phase;
+  why: WaitReason | null;
+  since: number;
+  /** The open turn, 0 when idle. */
+  turn: number;
+  /** Newest entry of its transcript, 0 before the first. */
+  head: number;
+  /** A fork's prefix: the transcript of `forkAgent` up to and with entry `forkEntry`. 0: none. */
+  forkAgent: number;
+  forkEntry: number;
+  outcome: Outcome | null;
+  doing: string;
+  /** Turns in state `queued`. */
+  queued: number;
+  children: number;
+  /** Direct children that have a turn open or queued. */
+  openChildren: number;
+  /** Newest outcome of a child that was told to this agent. Each is told once: the cursor only moves forward (I8). */
+  heard: number;
+  /** The present length of the notice window, ms; its end is a row of `timer`. */
+  noticeGap: number;
+  /** Its own open requests. */
+  requests: number;
+  /** Its own changes without a verdict. */
+  changes: number;
+  /** Attention class, the order of the tree: 0 needs a person, 1 running, 2 waiting, 3 failed, 4 done, 5 idle. */
+  rank: number;
+  /** Crashes with this turn in flight, counted since it last made progress. At 3 it is quarantined. */
+  crashes: number;
+  /** Priority of its turns: 0 a person's, 1 an agent's. */
+  urgency: number;
+  /** Own spend. */
+  microUsd: number;
+  tokens: number;
+  /** Branch counts, this agent included; see protocol/agent.ts Rollup. */
+  bAgents: number;
+  bRunning: number;
+  bWaiting: number;
+  bNeeds: number;
+  bFailed: number;
+  bDone: number;
+  bMicroUsd: number;
+  bTokens: number;
+  /** Reserved by attempts in flight anywhere in the branch. */
+  bHeldMicroUsd: number;
+  bHeldTokens: number;
+  /** Limits of the branch; null: none. */
+  maxMicroUsd: number | null;
+  maxTokens: number | null;
+  maxAgents: number | null;
+  maxDepth: number | null;
+  /** Wall time at which the branch must have ended; null: none. */
+  endBy: number | null;
+  /** 0 open, 1 closing or closed, 2 in the trash. */
+  closed: number;
+  /** Revision of the instruction a result answers; a result of an older one is superseded. */
+  revision: number;
+  /** The branch was interrupted: spawns under it are refused until it is sent a message. 0 or 1. */
+  halted: number;
+  created: number;
+  /** Client key of `agent/start`; null when spawned by an agent. */
+  key: string | null;
+}
+
+export type TurnState = 'queued' | 'open' | 'ended';
+
+export interface TurnRecord {
+  id: number;
+  agent: number;
+  state: TurnState;
+  /** What woke the agent. */
+  cause: 'message' | 'spawn' | 'notice' | 'timer' | 'followup' | 'retry';
+  /** 0: a person; else the agent that sent it. */
+  sender: number;
+  /** The text that starts it, while it is queued; null once it is an entry. */
+  text: string | null;
+  outcome: Outcome | null;
+  /** What it said last, at most 2 KB, for lists and notices. */
+  brief: string;
+  /** Entry that holds the whole of it; 0: none. */
+  answer: number;
+  /** JSON given to submit_result. */
+  result: string | null;
+  rounds: number;
+  /** Attempts of the present round that were lost or refused. */
+  tries: number;
+  started: number;
+  ended: number;
+  /** Clients or agents wait for it: told when it ends. 0 or 1. */
+  watched: number;
+  key: string | null;
+}
+
+export interface EntryRecord {
+  id: number;
+  agent: number;
+  turn: number;
+  at: number;
+  /** Kind of the body, for queries. */
+  kind: string;
+  /** JSON of an EntryBody, at most `limits.entryInlineBytes`; else null and the JSON is in `blob`. */
+  body: string | null;
+  blob: number;
+  /** Bytes that this entry adds to a request: what paging and the context budget count. */
+  bytes: number;
+}
+
+export interface BlobRecord {
+  id: number;
+  /** 'raw' or 'deflate'. */
+  form: string;
+  bytes: Uint8Array;
+  /** Before compression. */
+  size: number;
+}
+
+export interface SharedRecord {
+  id: number;
+  hash: string;
+  blob: number;
+}
+
+export interface PlaceRecord {
+  id: number;
+  /** Absolute path, links resolved. */
+  path: string;
+}
+
+export type CallState = 'planned' | 'asking' | 'started' | 'done' | 'unknown' | 'interrupted' | 'refused';
+
+export interface CallRecord {
+  id: number;
+  agent: number;
+  turn: number;
+  /** The answer entry that asks for it, and which of its blocks. */
+  entry: number;
+  block: number;
+  key: string;
+  tool: string;
+  state: CallState;
+  /** JSON of what `prepare` found: enough to judge after a crash what happened (I3). Null until prepared. */
+  evidence: string | null;
+  started: number;
+  /** Entry of the result; 0: none yet. */
+  result: number;
+  /** 1 while open: index of calls that recovery looks at. */
+  open: number;
+}
+
+/** A message between agents that does not wake, or a steer that waits for the next round. */
+export interface InboxRecord {
+  id: number;
+  agent: number;
+  sender: number;
+  kind: 'message' | 'steer';
+  text: string;
+  key: string | null;
+  at: number;
+}
+
+export interface WaitRecord {
+  id: number;
+  /** The agent that waits, and the wait_agent call that it is in. */
+  agent: number;
+  call: number;
+  mode: 'any' | 'all';
+  /** Turns still awaited; with `everyChild` the agent's `openChildren` is the count. */
+  remaining: number;
+  everyChild: number;
+  deadline: number;
+}
+
+/** One awaited turn of a wait. */
+export interface WaitingRecord {
+  id: number;
+  wait: number;
+  turn: number;
+}
+
+/** How a child's turn ended: written in the transaction that ends it, read once by the parent's cursor. */
+export interface OutcomeRecord {
+  id: number;
+  parent: number;
+  child: number;
+  turn: number;
+  outcome: Outcome;
+  revision: number;
+}
+
+export interface RequestRecord {
+  id: number;
+  agent: number;
+  turn: number;
+  call: number;
+  kind: RequestKind;
+  title: string;
+  detail: string;
+  /** JSON array of choices. */
+  choices: string;
+  cluster: string | null;
+  state: 'open' | 'answered' | 'withdrawn';
+  /** JSON of the Answer. */
+  answer: string | null;
+  at: number;
+  answered: number;
+  key: string | null;
+}
+
+/** One model request: reserved before, settled after. */
+export interface LedgerRecord {
+  id: number;
+  agent: number;
+  turn: number;
+  round: number;
+  state: 'open' | 'settled' | 'lost';
+  model: string;
+  heldMicroUsd: number;
+  heldTokens: number;
+  microUsd: number;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  at: number;
+}
+
+export interface ChangeRecord {
+  id: number;
+  agent: number;
+  /** Absolute path of the person's file, links resolved. */
+  path: string;
+  /** Path of the file that the agent wrote: the same, or the one in its worktree. */
+  written: string;
+  label: string;
+  isolation: Isolation;
+  kind: 'edit' | 'create' | 'delete';
+  state: 'open' | 'accepted' | 'rejected' | 'mixed' | 'conflict';
+  /** Blobs of the base and of the agent's version; 0: the file did not or does not exist. */
+  base: number;
+  after: number;
+  baseHash: string;
+  afterHash: string;
+  added: number;
+  removed: number;
+  at: number;
+  /** Verdicts given so far, by kind: decides between accepted, rejected and mixed when nothing is left. */
+  accepted: number;
+  rejected: number;
+}
+
+/** A verdict on its way to the file: written before the file is touched, judged after a crash like an edit. */
+export interface VerdictRecord {
+  id: number;
+  change: number;
+  verdict: 'accept' | 'reject';
+  /** JSON array of hunk ids, or "all". */
+  hunks: string;
+  state: 'started' | 'done' | 'conflict' | 'stale';
+  /** JSON: path, hash before, hash after. */
+  evidence: string;
+  /** Blobs and hashes that the change moves to once the file is right. */
+  base: number;
+  after: number;
+  baseHash: string;
+  afterHash: string;
+  left: number;
+  added: number;
+  removed: number;
+  key: string | null;
+  at: number;
+}
+
+/** A turn or a call that waits for a slot: a place in a queue, in order of arrival within its root. */
+export interface ReadyRecord {
+  id: number;
+  slot: 'model' | 'command';
+  /** 0 a person's, 1 an agent's: people go first. */
+  urgency: number;
+  root: number;
+  agent: number;
+  /** The call that waits for a command slot; 0 for a model slot. */
+  call: number;
+}
+
+/** Something that happens at a time. The runtime arms one alarm for the earliest row (I4). */
+export interface TimerRecord {
+  id: number;
+  /** Milliseconds since 1970. */
+  due: number;
+  kind: 'notice' | 'wait' | 'rate' | 'wall' | 'key';
+  agent: number;
+  /** The wait, or the turn, that it belongs to; a timer whose object is gone does nothing. */
+  ref: number;
+}
+
+export interface ProviderRecord {
+  id: number;
+  name: string;
+  /** JSON of a ProviderSpec. */
+  spec: string;
+}
+
+/** First answers to client keys of methods whose row has no key of its own. */
+export interface AnsweredRecord {
+  id: number;
+  key: string;
+  answer: string;
+  at: number;
+}
+
+export interface Tables {
+  agent: AgentRecord;
+  turn: TurnRecord;
+  entry: EntryRecord;
+  blob: BlobRecord;
+  shared: SharedRecord;
+  place: PlaceRecord;
+  call: CallRecord;
+  inbox: InboxRecord;
+  wait: WaitRecord;
+  waiting: WaitingRecord;
+  outcome: OutcomeRecord;
+  request: RequestRecord;
+  ledger: LedgerRecord;
+  change: ChangeRecord;
+  verdict: VerdictRecord;
+  ready: ReadyRecord;
+  timer: TimerRecord;
+  provider: ProviderRecord;
+  answered: AnsweredRecord;
+}
+
+export type TableName = keyof Tables;
+
+/**
+ * Every range that is ever read, by name: the columns compared for equality, then the row id ascending. `where`
+ * makes the index partial: only rows whose column has this value are in it.
+ */
+export interface IndexSpec {
+  readonly table: TableName;
+  readonly columns: readonly string[];
+  readonly where?: { readonly column: string; readonly is: string | number } | { readonly column: string; readonly notNull: true };
+}
+
+export const indexes = {
+  'agent.children': { table: 'agent', columns: ['parent'] },
+  /** Children in attention order: needs-a-person first, then by id. */
+  'agent.ranked': { table: 'agent', columns: ['parent', 'rank'] },
+  'agent.named': { table: 'agent', columns: ['parent', 'name'] },
+  'agent.key': { table: 'agent', columns: ['key'], where: { column: 'key', notNull: true } },
+  'agent.ready': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'ready' } },
+  'agent.asking': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'asking' } },
+  'agent.calling': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'calling' } },
+  'agent.waiting': { table: 'agent', columns: ['why'], where: { column: 'phase', is: 'waiting' } },
+  'agent.failed': { table: 'agent', columns: ['rank'], where: { column: 'rank', is: 3 } },
+  'turn.queued': { table: 'turn', columns: ['agent'], where: { column: 'state', is: 'queued' } },
+  'turn.agent': { table: 'turn', columns: ['agent'] },
+  'turn.key': { table: 'turn', columns: ['key'], where: { column: 'key', notNull: true } },
+  'entry.agent': { table: 'entry', columns: ['agent'] },
+  'shared.hash': { table: 'shared', columns: ['hash'] },
+  'place.path': { table: 'place', columns: ['path'] },
+  'call.open': { table: 'call', columns: ['agent'], where: { column: 'open', is: 1 } },
+  'inbox.agent': { table: 'inbox', columns: ['agent'] },
+  'inbox.key': { table: 'inbox', columns: ['key'], where: { column: 'key', notNull: true } },
+  'wait.agent': { table: 'wait', columns: ['agent'] },
+  'waiting.turn': { table: 'waiting', columns: ['turn'] },
+  'waiting.wait': { table: 'waiting', columns: ['wait'] },
+  'outcome.parent': { table: 'outcome', columns: ['parent'] },
+  'request.open': { table: 'request', columns: ['agent'], where: { column: 'state', is: 'open' } },
+  'request.allOpen': { table: 'request', columns: ['state'], where: { column: 'state', is: 'open' } },
+  'ledger.open': { table: 'ledger', columns: ['agent'], where: { column: 'state', is: 'open' } },
+  'change.agent': { table: 'change', columns: ['agent'] },
+  'change.path': { table: 'change', columns: ['agent', 'path'] },
+  'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },
+  'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
+  'verdict.key': { table: 'verdict', columns: ['key'], where: { column: 'key', notNull: true } },
+  /** Read with `above` a root: the next root in turn that has work, so that no root starves another. */
+  'ready.root': { table: 'ready', columns: ['slot', 'urgency', 'root'] },
+  'ready.agent': { table: 'ready', columns: ['agent'] },
+  'timer.due': { table: 'timer', columns: ['due'] },
+  'timer.agent': { table: 'timer', columns: ['agent'] },
+  'provider.name': { table: 'provider', columns: ['name'] },
+  'answered.key': { table: 'answered', columns: ['key'] },
+} as const satisfies Record<string, IndexSpec>;
+
+export type IndexName = keyof typeof indexes;
+export type RowOf<I extends IndexName> = Tables[(typeof indexes)[I]['table']];

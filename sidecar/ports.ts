@@ -1,0 +1,331 @@
+// The ports: all that the runtime knows of the world. Each is implemented once by an adapter and once by the
+// simulator.
+//
+// The rule of every port: a call returns at once; what happens later is posted through the callback it was
+// given, never before the call has returned. So the runtime needs no promise, and a step is one synchronous call.
+
+import type { IndexName, RowOf, TableName, Tables } from './core/rows.ts';
+import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
+import type { AttentionState } from './protocol/attention.ts';
+import type { Block, Entry, StopReason, Usage } from './protocol/entry.ts';
+import type { FleetState } from './protocol/fleet.ts';
+import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
+import type { Json, JsonObject } from './protocol/json.ts';
+import type { ChangeDetail, ChangeRow, Verdict } from './protocol/change.ts';
+import type { DoctorFinding, TurnResult } from './protocol/methods.ts';
+import type { RequestRow } from './protocol/request.ts';
+import type { ModelInfo, ProviderSpec } from './protocol/settings.ts';
+import type { OpenCall } from './protocol/transcript.ts';
+import type { TreeQuery, TreeWindow } from './protocol/tree.ts';
+
+/** Gives up on what a port was asked. Safe to call twice and after the end; at most one more post may follow. */
+export type Cancel = () => void;
+
+// ---------------------------------------------------------------- store
+
+/**
+ * Rows and ranges over declared indexes, and one transaction at a time. Everything the runtime decides is
+ * written here before anybody hears of it (I1).
+ */
+export interface Store {
+  /** Runs `work`; commits when it returns, rolls all of it back when it throws, and throws that on. */
+  transact<T>(work: () => T): CommitResult<T>;
+  /** A part of the running transaction that rolls back alone when it throws. */
+  attempt<T>(work: () => T): T;
+  get<T extends TableName>(table: T, id: number): Tables[T] | undefined;
+  /** Inserts and returns the new id, larger than every id the table ever had. */
+  insert<T extends TableName>(table: T, row: Omit<Tables[T], 'id'>): number;
+  update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void;
+  remove(table: TableName, id: number): void;
+  /**
+   * Rows whose index columns start with `equals`, by id ascending within them (descending with `newest`),
+   * with an id above `after` (below it with `newest`), at most `limit`.
+   */
+  range<I extends IndexName>(index: I, equals: readonly (string | number | null)[], page: Page): RowOf<I>[];
+}
+
+export interface Page {
+  readonly after?: number;
+  readonly limit: number;
+  readonly newest?: boolean;
+  /**
+   * Compare the index column after `equals` too: rows whose value is above this one, or at most `upTo`,
+   * ordered by that column and then by id. Not together with `after` or `newest`.
+   */
+  readonly above?: number;
+  readonly upTo?: number;
+}
+
+/** `full`: the disk has no room. Nothing of the transaction remains; it may be tried again. */
+export type CommitResult<T> = { readonly kind: 'committed'; readonly value: T } | { readonly kind: 'full'; readonly message: string };
+
+// ---------------------------------------------------------------- model
+
+/** What a request is made of, in the neutral form that dialects encode. */
+export type Item =
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'answer'; readonly model: string; readonly blocks: readonly Block[] }
+  | { readonly kind: 'result'; readonly key: string; readonly tool: string; readonly ok: boolean; readonly text: string };
+
+/** A tool as a model is offered it. `schema` is JSON Schema. The same array object is used by all agents of a profile. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonObject;
+}
+
+export interface ModelRequest {
+  readonly attempt: AttemptId;
+  readonly agent: AgentId;
+  /** provider/model. */
+  readonly model: string;
+  readonly system: string;
+  readonly tools: readonly ToolSpec[];
+  /** The same for all agents that share the prefix (profile revision): providers route their prompt cache by it. */
+  readonly cacheKey: string;
+  readonly maxOutputTokens: number;
+  /**
+   * The conversation in pages of at most 64 KB, read from the store when called; null after the last. Nothing is
+   * kept between calls but a cursor, and a second `pages()` gives the same bytes (I6).
+   */
+  pages(): () => readonly Item[] | null;
+}
+
+export type ModelOutcome =
+  | { readonly kind: 'answer'; readonly blocks: readonly Block[]; readonly stop: StopReason; readonly usage: Usage }
+  /** 429, 529, or the same said inside a 200 stream: the pool's business, not the agent's. Null: the server named no time. */
+  | { readonly kind: 'refused'; readonly retryAtMs: number | null; readonly message: string }
+  /** The stream broke, the server was not reached or failed (5xx): asking again is safe. */
+  | { readonly kind: 'cut'; readonly receivedBytes: number; readonly message: string }
+  /** Asking again with the same request cannot help. */
+  | {
+      readonly kind: 'rejected';
+      readonly code: 'contextTooLong' | 'badRequest' | 'wrongKey' | 'noKey' | 'noCredit' | 'modelUnknown';
+      readonly message: string;
+    };
+
+export type ModelEvent =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'thinking'; readonly text: string }
+  /** Last, exactly once unless cancelled. */
+  | { readonly kind: 'end'; readonly outcome: ModelOutcome };
+
+export interface Model {
+  ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel;
+  /** What is known of a model; null when its provider was never set. */
+  info(model: string): ModelInfo | null;
+  /** Price in millionths of a US dollar per million tokens; null when nobody knows it. */
+  price(model: string): { readonly input: number; readonly output: number; readonly cacheRead: number; readonly cacheWrite: number } | null;
+  setProvider(spec: ProviderSpec): void;
+  /** Gives a provider its key, in memory only. Null takes it away. `baseUrl` moves with the key (case 54). */
+  setKey(provider: string, key: string | null, baseUrl?: string): void;
+  /** False when a request for this model would need a key that nobody gave. */
+  ready(model: string): boolean;
+}
+
+// ---------------------------------------------------------------- tools
+
+/** `pure` is run again after a crash, `idempotent` is judged by its evidence, `effect` is never run twice (I3). */
+export type CallClass = 'pure' | 'idempotent' | 'effect';
+
+export interface Place {
+  /** Absolute, links resolved. */
+  readonly workspace: string;
+  readonly isolation: Isolation;
+  readonly mode: Mode;
+}
+
+export interface ToolJob {
+  readonly call: CallId;
+  readonly agent: AgentId;
+  /** Ids of the ancestors, parent first. */
+  readonly parent: AgentId | null;
+  readonly turn: TurnId;
+  readonly tool: string;
+  /** Parsed from complete JSON; still to be checked against the tool's schema by the tool. */
+  readonly input: JsonObject;
+  readonly place: Place;
+}
+
+/** What a person would be asked. Whether they are is core/policy's decision. */
+export interface Ask {
+  readonly kind: 'command' | 'edit';
+  readonly title: string;
+  readonly detail: string;
+  /** Calls with the same key may be answered together; null for what is dangerous: it never clusters. */
+  readonly cluster: string | null;
+  /** Asks in every mode: own config, `.vscode`, `.git/hooks`, MCP config, what could not be parsed. */
+  readonly always: boolean;
+}
+
+export type Prepared =
+  /** `evidence` is committed with the started row: what recovery needs to judge what happened. */
+  | { readonly kind: 'run'; readonly evidence: Json; readonly ask: Ask | null; readonly usesCommandSlot: boolean }
+  /** An error that the model can use. */
+  | { readonly kind: 'refuse'; readonly text: string };
+
+/** A file that a tool wrote: bytes before and after, null when it did not or does not exist. */
+export interface Touched {
+  /** The person's file, absolute, links resolved; and the file that was written (in a worktree: another). */
+  readonly path: string;
+  readonly written: string;
+  readonly before: Uint8Array | null;
+  readonly after: Uint8Array | null;
+}
+
+export interface ToolOutcome {
+  readonly status: 'ok' | 'error' | 'unknown';
+  /** What the model is told, at most limits.resultBytes. */
+  readonly text: string;
+  /** The whole output when `text` is only a part. */
+  readonly whole?: Uint8Array;
+  readonly touched?: readonly Touched[];
+}
+
+export type ToolEvent =
+  /** Newest output of a running command, for those who look. Never stored. */
+  | { readonly kind: 'output'; readonly text: string }
+  | { readonly kind: 'done'; readonly outcome: ToolOutcome };
+
+export interface Tools {
+  /** In the order in which models are offered them; the same array for ever, so that prompts are byte-stable. */
+  readonly specs: readonly ToolSpec[];
+  classOf(tool: string): CallClass | null;
+  /** Looks, decides what would be done and what must be asked. Changes nothing. */
+  prepare(job: ToolJob, post: (prepared: Prepared) => void): Cancel;
+  /** Does it. Called once per started row, after its commit. */
+  run(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
+  /** After a crash: what became of a started call (DESIGN §7). Never starts an `effect` again. */
+  recover(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
+}
+
+// ---------------------------------------------------------------- review
+
+export interface ReviewFile {
+  readonly path: string;
+  readonly written: string;
+  readonly isolation: Isolation;
+  readonly base: Uint8Array | null;
+  readonly after: Uint8Array | null;
+}
+
+export interface ReviewJob extends ReviewFile {
+  readonly verdict: Verdict;
+  readonly hunks: readonly string[] | 'all';
+}
+
+/** What a verdict would do. `evidence` is committed before the file is touched, and judged after a crash like an edit's. */
+export type ReviewPlan =
+  | {
+      readonly kind: 'plan';
+      readonly evidence: Json;
+      /** The base and the agent's version afterwards. */
+      readonly base: Uint8Array | null;
+      readonly after: Uint8Array | null;
+      /** Hunks that are left, and their lines. */
+      readonly left: number;
+      readonly added: number;
+      readonly removed: number;
+      /** Hunks that this verdict decides. */
+      readonly decided: number;
+    }
+  | { readonly kind: 'stale'; readonly message: string }
+  | { readonly kind: 'conflict'; readonly message: string };
+
+export type ReviewDone = { readonly kind: 'done' } | { readonly kind: 'conflict'; readonly message: string };
+
+export interface Review {
+  /** Adds hunks and texts to a change, as the file stands now (unsaved buffers win). */
+  detail(row: ChangeRow, file: ReviewFile, post: (detail: ChangeDetail) => void): void;
+  plan(job: ReviewJob, post: (plan: ReviewPlan) => void): void;
+  /** Brings the file to what the plan's evidence says; done already: says so. Also what recovery calls. */
+  write(job: ReviewJob, evidence: Json, post: (done: ReviewDone) => void): void;
+  /** Lines added and removed, and the hash that names these bytes; cheap enough for the loop (bounded by limits.diffBytes). */
+  measure(before: Uint8Array | null, after: Uint8Array | null): { readonly added: number; readonly removed: number; readonly beforeHash: string; readonly afterHash: string };
+}
+
+// ---------------------------------------------------------------- clock, random, clients
+
+export interface Clock {
+  /** Wall time, milliseconds since 1970. */
+  nowMs(): number;
+  /** Never goes back; for durations. */
+  monotonicMs(): number;
+  /** One alarm at a time: the newest call replaces the one before. Null: none. */
+  alarm(atMs: number | null, ring: () => void): void;
+  /** Runs `work` soon, after what is queued in the process already. */
+  soon(work: () => void): void;
+}
+
+export interface Random {
+  /** At least 0, below 1. */
+  next(): number;
+}
+
+/** Asks connected clients for what only they have. */
+export interface Clients {
+  /** Asks every client that offers secrets; the first that has the key wins. Null: none has it. */
+  secret(provider: string, post: (key: { readonly key: string; readonly baseUrl?: string } | null) => void): void;
+}
+
+// ---------------------------------------------------------------- publish
+
+/** What a commit changed, handed over after it: who follows is told, nobody else pays. */
+export interface News {
+  /** Agents whose row changed, ancestors with new counts included. */
+  readonly agents: ReadonlySet<number>;
+  /** Parents whose list of children changed (0: the roots). */
+  readonly lists: ReadonlySet<number>;
+  /** First and last new entry ids of this commit; 0: none. Entries are read from the store by those who follow. */
+  readonly firstEntry: number;
+  readonly lastEntry: number;
+  /** Agents with new entries. */
+  readonly spoke: ReadonlySet<number>;
+  /** Agents whose calls changed, whose requests changed, whose changes changed. */
+  readonly calls: ReadonlySet<number>;
+  readonly requests: ReadonlySet<number>;
+  readonly changes: ReadonlySet<number>;
+  /** Turns that ended. */
+  readonly ended: readonly number[];
+}
+
+export interface Publish {
+  committed(news: News): void;
+  /** Text that a model streams. Lost when nobody looks. */
+  delta(agent: AgentId, text: string, thinking: string): void;
+  streamEnd(agent: AgentId): void;
+  output(agent: AgentId, call: CallId, text: string): void;
+}
+
+// ---------------------------------------------------------------- reads
+
+/**
+ * What clients are shown, read on a connection of its own that sees the last commit. Every list is paged and
+ * every query has an index (I13). A method that finds nothing returns undefined; the caller words the error.
+ */
+export interface Reads {
+  agent(id: number): AgentRow | undefined;
+  /** By path of names from a root: `lead`, `lead/tests`. */
+  agentByName(path: string): AgentRow | undefined;
+  agents(parent: number, after: number, limit: number): { readonly rows: readonly AgentRow[]; readonly more: boolean };
+  tree(query: TreeQuery): TreeWindow;
+  /** A fork's shared prefix included. At most `limit` entries and 256 KB. */
+  entries(agent: number, page: { readonly before?: number; readonly after?: number; readonly limit: number }): { readonly entries: readonly Entry[]; readonly more: boolean };
+  /** Ascending from the cursor; `agent` 0: of all agents. */
+  entriesAfter(cursor: number, agent: number, limit: number): readonly Entry[];
+  blob(id: number, offset: number, limit: number): { readonly text: string; readonly nextOffset: number | null; readonly totalBytes: number } | undefined;
+  blobBytes(id: number): Uint8Array | null;
+  turn(id: number): TurnResult | undefined;
+  lastTurn(agent: number): TurnResult | undefined;
+  requests(after: number, limit: number): { readonly rows: readonly RequestRow[]; readonly more: boolean };
+  requestsOf(agent: number): readonly RequestRow[];
+  openCalls(agent: number): readonly OpenCall[];
+  /** `agent` 0: open changes of all agents. */
+  changes(agent: number, after: number, limit: number): { readonly rows: readonly ChangeRow[]; readonly more: boolean };
+  change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined;
+  attention(): AttentionState;
+  fleet(): FleetState;
+  sizes(): { readonly schema: number; readonly storeBytes: number; readonly walBytes: number; readonly agents: number };
+  doctor(): { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] };
+  close(): void;
+}

@@ -1,0 +1,67 @@
+// What a transcript is made of. An entry is one immutable row; clients draw it, dialects encode it.
+//
+// The forms here are neutral: no provider's words. A dialect translates at the edge of a request and
+// nothing else in the product knows how a provider spells a tool call.
+
+import type { AgentId, BlobId, CallId, EntryId, TurnId } from './ids.ts';
+import type { JsonObject } from './json.ts';
+
+/** One piece of a model's answer, in the order in which it was received. */
+export type Block =
+  | { readonly kind: 'text'; readonly text: string }
+  /** Reasoning. `signature` and `opaque` go back unchanged to the provider that wrote them, and to no other. */
+  | {
+      readonly kind: 'thinking';
+      readonly text: string;
+      readonly provider: string;
+      readonly signature?: string;
+      readonly opaque?: JsonObject;
+    }
+  /** A tool use. `key` is the provider's id; `input` is the raw JSON text that the model wrote, checked when used. */
+  | { readonly kind: 'call'; readonly key: string; readonly tool: string; readonly input: string };
+
+export type StopReason = 'end' | 'calls' | 'length' | 'refusal' | 'pause';
+
+/** Tokens of one model request as the provider counted them. `input` includes what was read from its cache. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+/** Who a message comes from: a person, or an agent. */
+export type Sender = 'person' | AgentId;
+
+export type EntryBody =
+  /** A message that a turn starts with, or that was steered or sent into one. */
+  | { readonly kind: 'user'; readonly from: Sender; readonly text: string; readonly delivery: 'turn' | 'steer' | 'message' }
+  /** Outcomes of children, folded into one message. */
+  | { readonly kind: 'notice'; readonly text: string; readonly outcomes: number }
+  | { readonly kind: 'answer'; readonly model: string; readonly blocks: readonly Block[]; readonly stop: StopReason; readonly usage: Usage }
+  | {
+      readonly kind: 'result';
+      readonly call: CallId;
+      readonly key: string;
+      readonly tool: string;
+      readonly status: 'ok' | 'error' | 'unknown' | 'interrupted';
+      readonly text: string;
+      /** The whole output, when `text` is only its head and tail. */
+      readonly blob?: BlobId;
+    }
+  /** What the runtime tells the model: that it restarted, that a call is unknown, that a budget is nearly spent. */
+  | { readonly kind: 'note'; readonly text: string }
+  /** How a turn ended. Not sent to the model. */
+  | { readonly kind: 'end'; readonly outcome: Outcome; readonly text: string };
+
+/** How a turn ended. `superseded`: a newer instruction replaced it before it ended. */
+export type Outcome = 'done' | 'failed' | 'interrupted' | 'superseded';
+
+/** A transcript row as clients see it. `atMs` is wall time, milliseconds since 1970. */
+export interface Entry {
+  readonly id: EntryId;
+  readonly agent: AgentId;
+  readonly turn: TurnId;
+  readonly atMs: number;
+  readonly body: EntryBody;
+}

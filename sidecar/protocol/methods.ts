@@ -1,0 +1,200 @@
+// The wire as one table: `noun/verb`, params and result by method. The server, the extension, the CLI and the
+// tests share it, so a field that one side invents does not compile on the other.
+//
+// Rules: every method that starts work takes a `key`; the same key returns the first answer for ever. Lists
+// are paged by the last id seen. A method answers only after the commit that makes its answer true (I1).
+
+import type { AgentRow, Budget, Isolation, Mode } from './agent.ts';
+import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.ts';
+import type { Channel, Frame, Snapshot } from './frame.ts';
+import type { AgentId, BlobId, CallId, ChangeId, EntryId, RequestId, TurnId } from './ids.ts';
+import type { Entry, Outcome } from './entry.ts';
+import type { JsonObject } from './json.ts';
+import type { Answer, AnswerState, RequestRow } from './request.ts';
+import type { ProviderSpec, ModelInfo } from './settings.ts';
+import type { TreeWindow, TreeQuery } from './tree.ts';
+
+/** What an editor can be asked to do; a client names what it offers in `hello`. */
+export type EditorAbility = 'buffers' | 'secrets' | 'reveal';
+
+export type ClientKind = 'extension' | 'cli' | 'test' | 'bench';
+
+/** How a message reaches a busy agent. An idle agent starts a turn whatever this says. */
+export type Delivery = 'queue' | 'steer' | 'reject';
+
+export interface TurnResult {
+  readonly turn: TurnId;
+  readonly agent: AgentId;
+  readonly name: string;
+  /** null while it runs or waits in the queue. */
+  readonly outcome: Outcome | null;
+  /** What it said last, or what it submitted, at most 64 KB; the whole in `blob` when longer. */
+  readonly text: string;
+  readonly blob: BlobId | null;
+  /** What `submit_result` was given, when it was used. */
+  readonly result: JsonObject | null;
+}
+
+export interface StoreInfo {
+  readonly directory: string;
+  readonly pid: number;
+  readonly build: string;
+  readonly schema: number;
+  readonly durability: 'power' | 'process';
+  readonly startedAtMs: number;
+  readonly agents: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly slots: { readonly modelUsed: number; readonly modelLimit: number; readonly commandUsed: number; readonly commandLimit: number };
+  readonly loop: { readonly p99Ms: number; readonly maxMs: number; readonly events: number };
+  readonly clients: number;
+  readonly storeBytes: number;
+  readonly walBytes: number;
+  readonly privateBytes: number;
+}
+
+export interface DoctorFinding {
+  readonly invariant: string;
+  readonly message: string;
+  readonly rows: readonly number[];
+}
+
+/** Calls that a client makes and the sidecar answers. */
+export interface Methods {
+  /** First on every connection; anything else before it closes the connection. */
+  hello: {
+    params: {
+      readonly protocol: { readonly major: number; readonly minor: number };
+      readonly build: string;
+      readonly nonce: string;
+      readonly client: { readonly kind: ClientKind; readonly name: string };
+      readonly can: readonly EditorAbility[];
+      /** Workspace folders of the window, absolute; the editor is asked about paths below them. */
+      readonly workspaces: readonly string[];
+      /** The call whose command this client runs in (`ROOST_CALL`): what it waits for lends that call's slot back. */
+      readonly call?: CallId;
+    };
+    result: {
+      readonly protocol: { readonly major: number; readonly minor: number };
+      readonly build: string;
+      readonly pid: number;
+      readonly store: string;
+    };
+  };
+  ping: { params: Record<string, never>; result: Record<string, never> };
+
+  'agent/start': {
+    params: {
+      readonly name?: string;
+      /** Absent: a root. */
+      readonly parent?: AgentId;
+      readonly text: string;
+      readonly workspace: string;
+      readonly profile?: string;
+      readonly model?: string;
+      readonly isolation?: Isolation;
+      readonly mode?: Mode;
+      readonly budget?: Partial<Budget>;
+      readonly key: string;
+    };
+    result: { readonly agent: AgentId; readonly turn: TurnId; readonly name: string };
+  };
+  'agent/send': {
+    params: { readonly agent: AgentId; readonly text: string; readonly delivery: Delivery; readonly key: string };
+    /** `turn` is the one that will answer: the running one for a steer, a queued one for a queue. */
+    result: { readonly turn: TurnId; readonly state: 'started' | 'queued' | 'steered' };
+  };
+  /** By id or by name (names of roots are unique; `parent/child` names a descendant). */
+  'agent/get': { params: { readonly agent: AgentId | string }; result: AgentRow };
+  'agent/list': {
+    /** `parent` null lists roots. */
+    params: { readonly parent: AgentId | null; readonly after: AgentId | null; readonly limit: number };
+    result: { readonly rows: readonly AgentRow[]; readonly more: boolean };
+  };
+  'agent/interrupt': {
+    params: { readonly agent: AgentId; readonly branch: boolean; readonly key: string };
+    /** Agents whose turn was stopped. */
+    result: { readonly stopped: number };
+  };
+
+  'turn/result': { params: { readonly turn?: TurnId; readonly agent?: AgentId }; result: TurnResult };
+  /** Resolves when any or all of the turns have ended, or after `timeoutMs` with what has ended until then. Ask again after a lost connection: turns are rows. */
+  'turn/wait': {
+    params: { readonly turns: readonly TurnId[]; readonly mode: 'any' | 'all'; readonly timeoutMs: number };
+    result: { readonly done: readonly TurnResult[]; readonly open: readonly TurnId[] };
+  };
+
+  'entry/page': {
+    /** Entries of one agent, ascending; `before` pages backwards from an id, `after` forwards, neither: the newest. */
+    params: { readonly agent: AgentId; readonly before?: EntryId; readonly after?: EntryId; readonly limit: number };
+    result: { readonly entries: readonly Entry[]; readonly more: boolean };
+  };
+  'blob/read': {
+    params: { readonly blob: BlobId; readonly offset: number; readonly limit: number };
+    result: { readonly text: string; readonly nextOffset: number | null; readonly totalBytes: number };
+  };
+
+  'tree/window': { params: TreeQuery; result: TreeWindow };
+
+  'follow/open': { params: { readonly channel: Channel; readonly after?: EntryId }; result: { readonly follow: number; readonly snapshot: Snapshot; readonly seq: number } };
+  /** Changes what an open follow shows (the tree's window) without closing it; the answer is a new snapshot. */
+  'follow/move': { params: { readonly follow: number; readonly channel: Channel }; result: { readonly snapshot: Snapshot; readonly seq: number } };
+  'follow/close': { params: { readonly follow: number }; result: Record<string, never> };
+
+  'request/list': { params: { readonly after: RequestId | null; readonly limit: number }; result: { readonly rows: readonly RequestRow[]; readonly more: boolean } };
+  'request/answer': { params: { readonly request: RequestId; readonly answer: Answer; readonly key: string }; result: { readonly state: AnswerState } };
+  'request/answerMany': {
+    params: { readonly requests: readonly RequestId[]; readonly answer: Answer; readonly key: string };
+    result: { readonly applied: number; readonly stale: number };
+  };
+
+  'change/list': { params: { readonly agent: AgentId | null; readonly after: ChangeId | null; readonly limit: number }; result: { readonly rows: readonly ChangeRow[]; readonly more: boolean } };
+  'change/get': { params: { readonly change: ChangeId }; result: ChangeDetail };
+  /** A verdict on some hunks, or on all that are left. Names the state it was given on; refused as stale when that moved. */
+  'change/verdict': {
+    params: {
+      readonly change: ChangeId;
+      readonly verdict: Verdict;
+      readonly hunks: readonly string[] | 'all';
+      readonly baseHash: string;
+      readonly afterHash: string;
+      readonly key: string;
+    };
+    result: VerdictResult;
+  };
+
+  'provider/set': { params: ProviderSpec; result: Record<string, never> };
+  'model/list': { params: Record<string, never>; result: { readonly models: readonly ModelInfo[]; readonly default: string | null } };
+
+  'store/info': { params: Record<string, never>; result: StoreInfo };
+  'store/doctor': { params: Record<string, never>; result: { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] } };
+  /** Ends the sidecar once its queue is committed; turns go on when the next client starts one. */
+  shutdown: { params: Record<string, never>; result: Record<string, never> };
+}
+
+/** Calls that the sidecar makes and a client with the ability answers. */
+export interface EditorMethods {
+  /** The text of an unsaved buffer, or null when the file is not open or is saved. */
+  'editor/readText': { params: { readonly path: string }; result: { readonly text: string | null } };
+  /** Replaces ranges of an open buffer as one undo step; refused when the buffer's text is not `expect` (its SHA-256, hex). */
+  'editor/applyEdit': {
+    params: {
+      readonly path: string;
+      readonly expect: string;
+      /** Offsets in UTF-16 units of the text that `editor/readText` gave, ascending, not touching. */
+      readonly edits: readonly { readonly start: number; readonly end: number; readonly text: string }[];
+    };
+    result: { readonly applied: boolean };
+  };
+  /** A provider's key and where it is valid; null when this client has none. Never stored (DESIGN §13). */
+  'editor/secret': { params: { readonly provider: string }; result: { readonly key: string | null; readonly baseUrl?: string } };
+}
+
+/** Notifications from the sidecar. */
+export interface Notifications {
+  'follow/frames': { readonly frames: readonly Frame[] };
+}
+
+export type MethodName = keyof Methods;
+export type Params<M extends MethodName> = Methods[M]['params'];
+export type Result<M extends MethodName> = Methods[M]['result'];

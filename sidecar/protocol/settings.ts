@@ -1,0 +1,24 @@
+// What a person may set about models. Secrets are not here: they live in memory, keyed by provider name.
+
+export type Dialect = 'anthropic' | 'chat' | 'responses' | 'scripted';
+
+/** A place where models are served. Stored; the key is not. */
+export interface ProviderSpec {
+  /** The part of a model's name before the slash, such as `anthropic` or `ollama`. */
+  readonly name: string;
+  readonly dialect: Dialect;
+  /** Such as `https://api.anthropic.com`; for `scripted` the absolute path of the script file. */
+  readonly baseUrl: string;
+  /** A server on this machine that needs no key. */
+  readonly keyless?: boolean;
+  /** PEM file of a certificate authority to trust besides the system's. */
+  readonly caFile?: string;
+}
+
+export interface ModelInfo {
+  /** provider/model. */
+  readonly id: string;
+  readonly contextTokens: number;
+  readonly outputTokens: number;
+  readonly scripted: boolean;
+}
