@@ -1,5 +1,6 @@
 // A real VS Code for a test: its server with throwaway state, a browser on it, and the few gestures that
-// stories are told with. Everything is gone after `stop`: processes by their group, files with the folder.
+// stories are told with. Everything is gone after `stop`: processes by their group, the sidecar
+// (which outlives its window on purpose) by the folder that it names, files with the folder.
 //
 //   const vscode = await startVSCode({ vsix, workspace });
 //   const workbench = await openWorkbench(vscode);
@@ -24,6 +25,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeServerEntry, ensureCodeServer } from './codeServer.ts';
 import { takeLock } from './lock.ts';
+import { endProcessesOf } from './processes.ts';
 
 export type VSCode = {
   /** The throwaway folder that holds all of this VS Code's state. */
@@ -121,6 +123,7 @@ async function startServer(options: Options, release: () => void): Promise<VSCod
   const log = (): string => readFileSync(logFile, 'utf8');
   const stop = async (): Promise<void> => {
     await endServer(child);
+    await endProcessesOf(root);
     process.removeListener('exit', lastResort);
     release();
     if (process.env['KEEP'] === undefined) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
@@ -157,10 +160,13 @@ function layOut(root: string, options: Options): { data: string; extensions: str
   return { data, extensions, workspace };
 }
 
-/** The test's environment without what would steer npm, VS Code, code-server or node's runner. */
+/**
+ * The test's environment without what would steer npm, VS Code, code-server, Roost or node's runner, and
+ * without the keys of whoever runs it: no test may spend money.
+ */
 function serverEnvironment(root: string): NodeJS.ProcessEnv {
   const steering =
-    /^(npm_|VSCODE_|CODE_SERVER_|CS_|ROOST_|NODE_TEST_|NODE_OPTIONS$|ELECTRON_|PORT$|PASSWORD$|HASHED_PASSWORD$)/i;
+    /^(npm_|VSCODE_|CODE_SERVER_|CS_|ROOST_|NODE_TEST_|NODE_OPTIONS$|ELECTRON_|ANTHROPIC_|OPENAI_|PORT$|PASSWORD$|HASHED_PASSWORD$)/i;
   const kept = Object.entries(process.env).filter(([name]) => !steering.test(name));
   const home = path.join(root, 'home');
   const noGallery = {

@@ -1,0 +1,154 @@
+// `npm start`: Roost as a person gets it, on a sample project, with nothing of theirs touched.
+//
+// It packs what was just built and opens it in the person's own VS Code if there is one and a screen to show it
+// on, with a profile of its own, and else in VS Code as a server, for any browser. The model is theirs when a
+// key is in the environment, else the scripted one, which says so on screen. At Ctrl-C everything that was
+// started ends, the sidecar too, and the folder with the project, profile and store goes.
+//
+//   npm start                   npm start -- --server            VS Code as a server even if there is `code`
+//                               npm start -- --port 8080         at that port
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { onPath } from './browser.ts';
+import { quietSettings, startVSCode } from './harness.ts';
+import { endProcessesOf } from './processes.ts';
+import { makeSample } from './sample.ts';
+import { makeVsix } from './vsix.ts';
+
+type Running = { where: string[]; workspace: string; ended: Promise<unknown>; stop: () => Promise<void> };
+type Model = { label: string; env: Record<string, string>; settings: Record<string, unknown> };
+
+const { values: flags } = parseArgs({
+  options: { server: { type: 'boolean', default: false }, port: { type: 'string' } },
+});
+
+await main();
+
+async function main(): Promise<void> {
+  const vsix = await makeVsix();
+  const model = chooseModel();
+  const code = flags.server || flags.port !== undefined ? undefined : desktopCode();
+  if (code === undefined)
+    console.log('Starting VS Code as a server; the first time installs it (600 MB) ...');
+  const running = code === undefined ? await startServer(vsix, model) : await startDesktop(code, vsix, model);
+  console.log(
+    [
+      '',
+      ...running.where,
+      `  Model    ${model.label}`,
+      `  Project  ${running.workspace}`,
+      '  Stop     Ctrl-C',
+      '',
+    ].join('\n'),
+  );
+  await Promise.race([running.ended, stopWished()]);
+  console.log('Stopping ...');
+  await running.stop();
+  process.exit(0);
+}
+
+function chooseModel(): Model {
+  for (const [variable, provider] of [
+    ['ANTHROPIC_API_KEY', 'anthropic'],
+    ['OPENAI_API_KEY', 'openai'],
+  ] as const) {
+    const key = process.env[variable];
+    if (key === undefined || key === '') continue;
+    return { label: `${provider}, with the key in ${variable}`, env: { [variable]: key }, settings: {} };
+  }
+  return {
+    label:
+      'scripted: the answers come from a script. For a real one set ANTHROPIC_API_KEY or OPENAI_API_KEY.',
+    env: {},
+    settings: { 'roost.model': 'scripted/demo' },
+  };
+}
+
+async function startServer(vsix: string, model: Model): Promise<Running> {
+  const vscode = await startVSCode({
+    vsix: [vsix],
+    workspace: makeSample,
+    settings: model.settings,
+    env: model.env,
+    alone: false,
+    ...(flags.port === undefined ? {} : { port: Number(flags.port) }),
+  });
+  openInBrowser(vscode.pageUrl);
+  return {
+    where: ['Roost runs in VS Code as a server.', '', `  Open     ${vscode.pageUrl}`],
+    workspace: vscode.workspace,
+    ended: new Promise((resolve) => vscode.process.once('exit', resolve)),
+    stop: vscode.stop,
+  };
+}
+
+async function startDesktop(code: string, vsix: string, model: Model): Promise<Running> {
+  const root = mkdtempSync(path.join(os.tmpdir(), 'rst-'));
+  const workspace = path.join(root, 'sample');
+  const data = path.join(root, 'ud');
+  const profile = ['--user-data-dir', data, '--extensions-dir', path.join(root, 'ext')];
+  const env = { ...process.env, ...model.env, XDG_DATA_HOME: path.join(root, 'data'), ROOST_SAMPLE: root };
+  const shell = process.platform === 'win32';
+  for (const folder of [workspace, path.join(data, 'User')]) mkdirSync(folder, { recursive: true });
+  makeSample(workspace);
+  const settings = { ...quietSettings, 'security.workspace.trust.enabled': false, ...model.settings };
+  writeFileSync(path.join(data, 'User/settings.json'), JSON.stringify(settings, null, 2));
+  execFileSync(code, [...profile, '--install-extension', vsix], {
+    env,
+    shell,
+    stdio: 'ignore',
+    windowsHide: true,
+  });
+  // With --wait the command lasts as long as the window.
+  const window = spawn(code, [...profile, '--new-window', '--wait', workspace], {
+    env,
+    shell,
+    stdio: 'ignore',
+    windowsHide: true,
+  });
+  return {
+    where: ['Roost runs in a new VS Code window, with a profile of its own.', ''],
+    workspace,
+    ended: new Promise((resolve) => window.once('exit', resolve)),
+    stop: async () => {
+      await endProcessesOf(root);
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** The person's `code`, if it can open a window here: not without a screen, as root, or inside a remote terminal. */
+function desktopCode(): string | undefined {
+  if (!hasScreen() || process.getuid?.() === 0 || process.env['VSCODE_IPC_HOOK_CLI'] !== undefined)
+    return undefined;
+  return onPath('code') ?? onPath('codium');
+}
+
+function hasScreen(): boolean {
+  if (process.env['CI'] !== undefined) return false;
+  if (process.platform !== 'linux') return true;
+  return process.env['DISPLAY'] !== undefined || process.env['WAYLAND_DISPLAY'] !== undefined;
+}
+
+function openInBrowser(url: string): void {
+  if (!hasScreen()) return;
+  const opener = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open';
+  const child = spawn(opener, [url], { stdio: 'ignore', detached: true, windowsHide: true });
+  // No browser is no reason to stop: the address is on the screen.
+  child.on('error', () => undefined);
+  child.unref();
+}
+
+/** Ctrl-C, a signal, or the end of the `npm` that started this, which a killed npm does not pass on. */
+function stopWished(): Promise<void> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+    setInterval(() => {
+      if (process.ppid !== parent) resolve();
+    }, 1000);
+  });
+}
