@@ -5,9 +5,10 @@
 // given, never before the call has returned. So the runtime needs no promise, and a step is one synchronous call.
 
 import type { IndexName, RowOf, TableName, Tables } from './core/rows.ts';
+import type { Ask, Item, ModelOutcome, ToolSpec } from './core/terms.ts';
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
 import type { AttentionState } from './protocol/attention.ts';
-import type { Block, Entry, StopReason, Usage } from './protocol/entry.ts';
+import type { Entry } from './protocol/entry.ts';
 import type { FleetState } from './protocol/fleet.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
 import type { Json, JsonObject } from './protocol/json.ts';
@@ -20,6 +21,8 @@ import type { TreeQuery, TreeWindow } from './protocol/tree.ts';
 
 /** Gives up on what a port was asked. Safe to call twice and after the end; at most one more post may follow. */
 export type Cancel = () => void;
+
+export type { Ask, Item, ModelOutcome, ToolSpec } from './core/terms.ts';
 
 // ---------------------------------------------------------------- store
 
@@ -61,19 +64,6 @@ export type CommitResult<T> = { readonly kind: 'committed'; readonly value: T } 
 
 // ---------------------------------------------------------------- model
 
-/** What a request is made of, in the neutral form that dialects encode. */
-export type Item =
-  | { readonly kind: 'user'; readonly text: string }
-  | { readonly kind: 'answer'; readonly model: string; readonly blocks: readonly Block[] }
-  | { readonly kind: 'result'; readonly key: string; readonly tool: string; readonly ok: boolean; readonly text: string };
-
-/** A tool as a model is offered it. `schema` is JSON Schema. The same array object is used by all agents of a profile. */
-export interface ToolSpec {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: JsonObject;
-}
-
 export interface ModelRequest {
   readonly attempt: AttemptId;
   readonly agent: AgentId;
@@ -90,19 +80,6 @@ export interface ModelRequest {
    */
   pages(): () => readonly Item[] | null;
 }
-
-export type ModelOutcome =
-  | { readonly kind: 'answer'; readonly blocks: readonly Block[]; readonly stop: StopReason; readonly usage: Usage }
-  /** 429, 529, or the same said inside a 200 stream: the pool's business, not the agent's. Null: the server named no time. */
-  | { readonly kind: 'refused'; readonly retryAtMs: number | null; readonly message: string }
-  /** The stream broke, the server was not reached or failed (5xx): asking again is safe. */
-  | { readonly kind: 'cut'; readonly receivedBytes: number; readonly message: string }
-  /** Asking again with the same request cannot help. */
-  | {
-      readonly kind: 'rejected';
-      readonly code: 'contextTooLong' | 'badRequest' | 'wrongKey' | 'noKey' | 'noCredit' | 'modelUnknown';
-      readonly message: string;
-    };
 
 export type ModelEvent =
   | { readonly kind: 'text'; readonly text: string }
@@ -145,17 +122,6 @@ export interface ToolJob {
   /** Parsed from complete JSON; still to be checked against the tool's schema by the tool. */
   readonly input: JsonObject;
   readonly place: Place;
-}
-
-/** What a person would be asked. Whether they are is core/policy's decision. */
-export interface Ask {
-  readonly kind: 'command' | 'edit';
-  readonly title: string;
-  readonly detail: string;
-  /** Calls with the same key may be answered together; null for what is dangerous: it never clusters. */
-  readonly cluster: string | null;
-  /** Asks in every mode: own config, `.vscode`, `.git/hooks`, MCP config, what could not be parsed. */
-  readonly always: boolean;
 }
 
 export type Prepared =

@@ -1,0 +1,89 @@
+// Branch counts: what one agent adds to the counts of its branch, and its place in the order of the tree.
+//
+// Every ancestor's row holds the sum over its branch, changed in the transaction that changes the agent (I9).
+// So a view of a million agents reads the rows it shows and adds up nothing.
+
+import type { AgentRecord } from './rows.ts';
+
+/** What one agent adds to each ancestor, itself included. */
+export interface Share {
+  agents: number;
+  running: number;
+  waiting: number;
+  needs: number;
+  failed: number;
+  done: number;
+  microUsd: number;
+  tokens: number;
+}
+
+export const noShare: Readonly<Share> = {
+  agents: 0,
+  running: 0,
+  waiting: 0,
+  needs: 0,
+  failed: 0,
+  done: 0,
+  microUsd: 0,
+  tokens: 0,
+};
+
+/** The share of an agent, from its own columns alone. */
+export function shareOf(agent: AgentRecord): Share {
+  const idle = agent.phase === 'idle';
+  return {
+    agents: agent.closed === 2 ? 0 : 1,
+    running: agent.phase === 'ready' || agent.phase === 'asking' || agent.phase === 'calling' ? 1 : 0,
+    waiting: agent.phase === 'waiting' ? 1 : 0,
+    needs: agent.requests,
+    failed: idle && agent.outcome === 'failed' ? 1 : 0,
+    done: idle && agent.outcome === 'done' ? 1 : 0,
+    microUsd: agent.microUsd,
+    tokens: agent.tokens,
+  };
+}
+
+/** What to add to every ancestor when a share moved; null when nothing did. */
+export function difference(before: Readonly<Share>, after: Readonly<Share>): Share | null {
+  const change: Share = {
+    agents: after.agents - before.agents,
+    running: after.running - before.running,
+    waiting: after.waiting - before.waiting,
+    needs: after.needs - before.needs,
+    failed: after.failed - before.failed,
+    done: after.done - before.done,
+    microUsd: after.microUsd - before.microUsd,
+    tokens: after.tokens - before.tokens,
+  };
+  const moved =
+    change.agents !== 0 ||
+    change.running !== 0 ||
+    change.waiting !== 0 ||
+    change.needs !== 0 ||
+    change.failed !== 0 ||
+    change.done !== 0 ||
+    change.microUsd !== 0 ||
+    change.tokens !== 0;
+  return moved ? change : null;
+}
+
+/** Adds a change to the counts of one agent's branch. */
+export function addToBranch(agent: AgentRecord, change: Readonly<Share>): void {
+  agent.bAgents += change.agents;
+  agent.bRunning += change.running;
+  agent.bWaiting += change.waiting;
+  agent.bNeeds += change.needs;
+  agent.bFailed += change.failed;
+  agent.bDone += change.done;
+  agent.bMicroUsd += change.microUsd;
+  agent.bTokens += change.tokens;
+}
+
+/** Attention class: 0 somebody in the branch needs a person, 1 running, 2 waiting, 3 failed, 4 done, 5 idle. */
+export function rankOf(agent: AgentRecord): number {
+  if (agent.bNeeds > 0) return 0;
+  if (agent.bRunning > 0) return 1;
+  if (agent.bWaiting > 0) return 2;
+  if (agent.outcome === 'failed') return 3;
+  return agent.outcome === null ? 5 : 4;
+}

@@ -1,0 +1,49 @@
+// From transcript rows to what a model is sent, and the check that it is well-formed.
+
+import type { EntryBody } from '../protocol/entry.ts';
+import type { Item } from './terms.ts';
+import { invariant } from './assert.ts';
+import { wellFormed } from './text.ts';
+
+/** The item of one entry; null for entries that are not sent. */
+export function itemOf(body: EntryBody): Item | null {
+  switch (body.kind) {
+    case 'user':
+      return { kind: 'user', text: wellFormed(body.text) };
+    case 'notice':
+    case 'note':
+      return { kind: 'user', text: wellFormed(body.text) };
+    case 'answer':
+      return { kind: 'answer', model: body.model, blocks: body.blocks };
+    case 'result':
+      return { kind: 'result', key: body.key, tool: body.tool, ok: body.status === 'ok', text: wellFormed(body.text) };
+    case 'end':
+      return null;
+  }
+}
+
+/**
+ * Follows a conversation item by item and asserts what every provider demands: each call is answered exactly
+ * once, after the answer that asks for it and before the next answer (case 99). Keeps the open keys only.
+ */
+export class HistoryCheck {
+  private readonly open = new Set<string>();
+
+  see(item: Item): void {
+    switch (item.kind) {
+      case 'answer':
+        invariant(this.open.size === 0, 'every call has its result before the next answer', { open: [...this.open] });
+        for (const block of item.blocks) if (block.kind === 'call') this.open.add(block.key);
+        return;
+      case 'result':
+        invariant(this.open.delete(item.key), 'a result answers an open call', { key: item.key });
+        return;
+      case 'user':
+        return;
+    }
+  }
+
+  end(): void {
+    invariant(this.open.size === 0, 'every call has its result before the next request', { open: [...this.open] });
+  }
+}

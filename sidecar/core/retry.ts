@@ -1,0 +1,73 @@
+// What follows from a model request that gave no answer.
+
+import type { ModelOutcome } from './terms.ts';
+
+export type AfterLoss =
+  /** Park and ask again at this time. */
+  | { readonly kind: 'again'; readonly atMs: number; readonly counts: boolean }
+  /** A person decides whether to go on. */
+  | { readonly kind: 'quarantine'; readonly message: string }
+  /** Wait until the provider has a key that works. */
+  | { readonly kind: 'key'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string };
+
+export interface RetryFacts {
+  readonly nowMs: number;
+  /** Lost attempts of this round so far. */
+  readonly tries: number;
+  /** At least 0, below 1. */
+  readonly random: number;
+  readonly model: string;
+}
+
+export interface RetryBounds {
+  readonly lostAttempts: number;
+  readonly retryFirstMs: number;
+  readonly retryLongestMs: number;
+}
+
+/** Doubling from the first delay, then up to half as much again at random, so that many do not come back at once (case 165). */
+export function backoffMs(tries: number, random: number, bounds: RetryBounds): number {
+  const base = Math.min(bounds.retryLongestMs, bounds.retryFirstMs * 2 ** Math.min(tries, 20));
+  return Math.round(base * (1 + random / 2));
+}
+
+/** Decides by the kind of loss; an `answer` never comes here. */
+export function afterLoss(outcome: Exclude<ModelOutcome, { kind: 'answer' }>, facts: RetryFacts, bounds: RetryBounds): AfterLoss {
+  const later = facts.nowMs + backoffMs(facts.tries, facts.random, bounds);
+  switch (outcome.kind) {
+    case 'refused': {
+      const named = outcome.retryAtMs;
+      // A named time is kept, and jitter is only ever added: never earlier than the server said.
+      const atMs = named === null ? later : Math.max(named, facts.nowMs) + Math.round(facts.random * bounds.retryFirstMs);
+      return { kind: 'again', atMs, counts: false };
+    }
+    case 'cut':
+      if (facts.tries + 1 >= bounds.lostAttempts) {
+        return {
+          kind: 'quarantine',
+          message: `The connection to ${facts.model} broke ${facts.tries + 1} times in this step: ${outcome.message}`,
+        };
+      }
+      return { kind: 'again', atMs: later, counts: true };
+    case 'rejected':
+      return rejected(outcome, facts.model);
+  }
+}
+
+function rejected(outcome: Extract<ModelOutcome, { kind: 'rejected' }>, model: string): AfterLoss {
+  switch (outcome.code) {
+    case 'noKey':
+      return { kind: 'key', message: outcome.message };
+    case 'wrongKey':
+      return { kind: 'failed', message: `The provider of ${model} refused the key: ${outcome.message} Set another key, then send the task again.` };
+    case 'noCredit':
+      return { kind: 'failed', message: `The provider of ${model} says that its account has no credit: ${outcome.message} Add credit or choose another model.` };
+    case 'modelUnknown':
+      return { kind: 'failed', message: `The provider does not know ${model}: ${outcome.message} Choose another model.` };
+    case 'contextTooLong':
+      return { kind: 'failed', message: `The conversation no longer fits into ${model}: ${outcome.message} Start a new agent for what is left.` };
+    case 'badRequest':
+      return { kind: 'failed', message: `${model} did not accept the request: ${outcome.message}` };
+  }
+}

@@ -1,0 +1,41 @@
+// Terms that decisions and ports share: what a request is made of, how it can end, what a person would be asked.
+
+import type { Block, StopReason, Usage } from '../protocol/entry.ts';
+import type { JsonObject } from '../protocol/json.ts';
+
+/** What a request is made of, in the neutral form that dialects encode. */
+export type Item =
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'answer'; readonly model: string; readonly blocks: readonly Block[] }
+  | { readonly kind: 'result'; readonly key: string; readonly tool: string; readonly ok: boolean; readonly text: string };
+
+/** A tool as a model is offered it. `schema` is JSON Schema. The same array object is used by all agents of a profile. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonObject;
+}
+
+export type ModelOutcome =
+  | { readonly kind: 'answer'; readonly blocks: readonly Block[]; readonly stop: StopReason; readonly usage: Usage }
+  /** 429, 529, or the same said inside a 200 stream: the pool's business, not the agent's. Null: the server named no time. */
+  | { readonly kind: 'refused'; readonly retryAtMs: number | null; readonly message: string }
+  /** The stream broke, the server was not reached or failed (5xx): asking again is safe. */
+  | { readonly kind: 'cut'; readonly receivedBytes: number; readonly message: string }
+  /** Asking again with the same request cannot help. */
+  | {
+      readonly kind: 'rejected';
+      readonly code: 'contextTooLong' | 'badRequest' | 'wrongKey' | 'noKey' | 'noCredit' | 'modelUnknown';
+      readonly message: string;
+    };
+
+/** What a person would be asked. Whether they are is core/policy's decision. */
+export interface Ask {
+  readonly kind: 'command' | 'edit';
+  readonly title: string;
+  readonly detail: string;
+  /** Calls with the same key may be answered together; null for what is dangerous: it never clusters. */
+  readonly cluster: string | null;
+  /** Asks in every mode: own config, `.vscode`, `.git/hooks`, MCP config, what could not be parsed. */
+  readonly always: boolean;
+}

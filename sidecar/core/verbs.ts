@@ -1,0 +1,226 @@
+// The tools that are decisions of the runtime and not work of an adapter: starting agents, waiting for them,
+// telling them, asking a person, handing in a result. Their schemas, and the checks of what a model wrote.
+//
+// Names are those that hosted multi-agent APIs and other harnesses share (spawn_agent, wait_agent,
+// send_message, list_agents), so models know them.
+
+import type { Isolation } from '../protocol/agent.ts';
+import type { Json, JsonObject } from '../protocol/json.ts';
+import type { ToolSpec } from './terms.ts';
+import { isolations } from './values.ts';
+
+export const verbSpecs: readonly ToolSpec[] = [
+  {
+    name: 'spawn_agent',
+    description:
+      'Starts one agent for each task and returns their names at once; they work at the same time. Each task must stand on its own: the agent sees nothing of this conversation. Use wait_agent to get their results.',
+    schema: {
+      type: 'object',
+      properties: {
+        tasks: {
+          type: 'array',
+          minItems: 1,
+          items: {
+            type: 'object',
+            properties: {
+              task: { type: 'string', description: 'What to do, with all that the agent needs to know.' },
+              name: { type: 'string', description: 'A short name, unique among your agents: letters, digits, - and _.' },
+            },
+            required: ['task'],
+            additionalProperties: false,
+          },
+        },
+        profile: { type: 'string', description: 'implementer, planner, explorer, reviewer or verifier. Default: implementer.' },
+        isolation: { type: 'string', enum: [...isolations], description: 'Where their edits land. Default: the profile decides.' },
+        model: { type: 'string', description: 'provider/model. Default: yours.' },
+      },
+      required: ['tasks'],
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'wait_agent',
+    description:
+      'Waits until your agents have ended their turns, and says how each ended. Costs nothing while waiting. Ends early when a message for you arrives.',
+    schema: {
+      type: 'object',
+      properties: {
+        agents: { type: 'array', items: { type: 'string' }, description: 'Names of your agents. Default: all that are still at work.' },
+        mode: { type: 'string', enum: ['any', 'all'], description: 'Default: all.' },
+        timeoutMs: { type: 'integer', minimum: 0, description: 'Give up after this time and say who is still at work.' },
+      },
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'list_agents',
+    description: 'Lists your agents, what each does and what it said last. Pages of 50.',
+    schema: {
+      type: 'object',
+      properties: { after: { type: 'string', description: 'Name of the last agent of the page before.' } },
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'send_message',
+    description:
+      'Leaves a message for another agent: a name of one of your agents, of one beside you, or "parent". It is read at that agent\'s next step and does not wake it.',
+    schema: {
+      type: 'object',
+      properties: { to: { type: 'string' }, text: { type: 'string' } },
+      required: ['to', 'text'],
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'submit_result',
+    description: 'Hands in your result as JSON. Whoever started you gets exactly this.',
+    schema: {
+      type: 'object',
+      properties: { result: { type: 'object', description: 'The result.' } },
+      required: ['result'],
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'ask_user',
+    description: 'Asks the person a question and waits for the answer. Only for what you cannot find out or decide yourself.',
+    schema: {
+      type: 'object',
+      properties: {
+        question: { type: 'string' },
+        choices: { type: 'array', items: { type: 'string' }, description: 'Answers to pick from; leave out for free text.' },
+      },
+      required: ['question'],
+      additionalProperties: false,
+    },
+  },
+];
+
+const verbNames: ReadonlySet<string> = new Set(verbSpecs.map((spec) => spec.name));
+
+/** Whether a tool is one of the runtime's own. */
+export const isVerb = (tool: string): boolean => verbNames.has(tool);
+
+export interface SpawnTask {
+  readonly task: string;
+  readonly name: string | null;
+}
+
+export type Verb =
+  | {
+      readonly kind: 'spawn_agent';
+      readonly tasks: readonly SpawnTask[];
+      readonly profile: string | null;
+      readonly isolation: Isolation | null;
+      readonly model: string | null;
+    }
+  | { readonly kind: 'wait_agent'; readonly agents: readonly string[] | null; readonly mode: 'any' | 'all'; readonly timeoutMs: number | null }
+  | { readonly kind: 'list_agents'; readonly after: string | null }
+  | { readonly kind: 'send_message'; readonly to: string; readonly text: string }
+  | { readonly kind: 'submit_result'; readonly result: JsonObject }
+  | { readonly kind: 'ask_user'; readonly question: string; readonly choices: readonly string[] }
+  /** An error that the model can use. */
+  | { readonly kind: 'invalid'; readonly message: string };
+
+const isString = (value: Json | undefined): value is string => typeof value === 'string';
+const isStrings = (value: Json | undefined): value is readonly string[] => Array.isArray(value) && value.every(isString);
+/** Whether a JSON value is an object, neither null nor an array. */
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const invalid = (message: string): Verb => ({ kind: 'invalid', message });
+
+function unknownField(tool: string, input: JsonObject): string | null {
+  const spec = verbSpecs.find((each) => each.name === tool);
+  const properties = spec?.schema['properties'];
+  if (!isObject(properties)) return null;
+  const known = Object.keys(properties);
+  const extra = Object.keys(input).find((key) => !known.includes(key));
+  return extra === undefined ? null : `${tool} has no field "${extra}". Its fields are: ${known.join(', ')}.`;
+}
+
+function parseTask(value: Json): SpawnTask | string {
+  if (isString(value)) return { task: value, name: null };
+  if (!isObject(value) || !isString(value['task']) || value['task'].trim() === '') {
+    return 'Each of "tasks" is an object with a "task" text that is not empty.';
+  }
+  const name = value['name'];
+  if (name === undefined || name === null) return { task: value['task'], name: null };
+  if (!isString(name) || !/^[\w-]{1,60}$/.test(name)) {
+    return `"${String(name)}" cannot be a name: use 1 to 60 letters, digits, - or _.`;
+  }
+  return { task: value['task'], name };
+}
+
+function parseSpawn(input: JsonObject): Verb {
+  const list = input['tasks'];
+  if (!Array.isArray(list) || list.length === 0) return invalid('"tasks" is a list with at least one task.');
+  const tasks: SpawnTask[] = [];
+  for (const each of list) {
+    const task = parseTask(each);
+    if (typeof task === 'string') return invalid(task);
+    tasks.push(task);
+  }
+  const { profile, isolation, model } = input;
+  const place = isolations.find((each) => each === isolation);
+  if (isolation !== undefined && place === undefined) return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
+  return {
+    kind: 'spawn_agent',
+    tasks,
+    profile: isString(profile) ? profile : null,
+    isolation: place ?? null,
+    model: isString(model) ? model : null,
+  };
+}
+
+function parseWait(input: JsonObject): Verb {
+  const { agents, mode, timeoutMs } = input;
+  if (agents !== undefined && !isStrings(agents)) return invalid('"agents" is a list of names.');
+  if (mode !== undefined && mode !== 'any' && mode !== 'all') return invalid('"mode" is "any" or "all".');
+  if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))) {
+    return invalid('"timeoutMs" is a number of milliseconds, at least 0.');
+  }
+  return {
+    kind: 'wait_agent',
+    agents: agents === undefined || agents.length === 0 ? null : agents,
+    mode: mode ?? 'all',
+    timeoutMs: timeoutMs ?? null,
+  };
+}
+
+function parseAsk(input: JsonObject): Verb {
+  const { question, choices } = input;
+  if (!isString(question) || question.trim() === '') return invalid('"question" is a text that is not empty.');
+  if (choices !== undefined && !isStrings(choices)) return invalid('"choices" is a list of texts.');
+  return { kind: 'ask_user', question, choices: choices ?? [] };
+}
+
+/** Checks the arguments of one of the runtime's tools. Never throws: what is wrong is an answer for the model. */
+export function parseVerb(tool: string, input: JsonObject): Verb {
+  const unknown = unknownField(tool, input);
+  if (unknown !== null) return invalid(unknown);
+  switch (tool) {
+    case 'spawn_agent':
+      return parseSpawn(input);
+    case 'wait_agent':
+      return parseWait(input);
+    case 'list_agents': {
+      const after = input['after'];
+      return { kind: 'list_agents', after: isString(after) ? after : null };
+    }
+    case 'send_message': {
+      const { to, text } = input;
+      if (!isString(to) || !isString(text)) return invalid('send_message needs "to" and "text".');
+      return { kind: 'send_message', to, text };
+    }
+    case 'submit_result': {
+      const { result } = input;
+      return isObject(result) ? { kind: 'submit_result', result } : invalid('"result" is a JSON object.');
+    }
+    case 'ask_user':
+      return parseAsk(input);
+    default:
+      return invalid(`There is no tool "${tool}".`);
+  }
+}
