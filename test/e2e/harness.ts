@@ -25,7 +25,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeServerEntry, ensureCodeServer } from './codeServer.ts';
 import { takeLock } from './lock.ts';
-import { endProcessesOf } from './processes.ts';
+import { endProcessesOf, signalAll } from './processes.ts';
 
 export type VSCode = {
   /** The throwaway folder that holds all of this VS Code's state. */
@@ -99,6 +99,8 @@ async function startServer(options: Options, release: () => void): Promise<VSCod
   for (const vsix of options.vsix ?? []) {
     execFileSync(process.execPath, [codeServerEntry, ...common, '--install-extension', vsix], {
       env,
+      // It complains at length about a logger that was left unbuilt; an error carries the text anyway.
+      stdio: 'pipe',
       windowsHide: true,
     });
   }
@@ -118,13 +120,21 @@ async function startServer(options: Options, release: () => void): Promise<VSCod
     },
   );
   closeSync(sink);
-  const lastResort = (): void => endGroup(child, 'SIGKILL');
+  const lastResort = (): void => {
+    endGroup(child, 'SIGKILL');
+    signalAll(root, 'SIGKILL');
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  };
   process.once('exit', lastResort);
+  // A signal ends a process without its exit handlers; the runner ends test files by one.
+  const leave = (): never => process.exit(1);
+  if (options.alone !== false) process.once('SIGTERM', leave);
   const log = (): string => readFileSync(logFile, 'utf8');
   const stop = async (): Promise<void> => {
     await endServer(child);
     await endProcessesOf(root);
     process.removeListener('exit', lastResort);
+    process.removeListener('SIGTERM', leave);
     release();
     if (process.env['KEEP'] === undefined) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   };

@@ -21,7 +21,8 @@ export async function endProcessesOf(folder: string): Promise<void> {
   signalAll(folder, 'SIGKILL');
 }
 
-function signalAll(folder: string, signal: NodeJS.Signals): void {
+/** One signal to each of them, at once; `exit` handlers can do no more. */
+export function signalAll(folder: string, signal: NodeJS.Signals): void {
   for (const pid of processesOf(folder)) {
     try {
       process.kill(pid, signal);

@@ -149,6 +149,6 @@ function stopWished(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
     setInterval(() => {
       if (process.ppid !== parent) resolve();
-    }, 1000);
+    }, 500);
   });
 }

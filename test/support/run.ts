@@ -26,7 +26,17 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-const stream = run({ files, cwd: root, concurrency: 2 });
+// Whoever started this may be killed, and npm does not hand that on: then the tests end too, and each ends the
+// VS Code that it has started.
+const parent = process.ppid;
+const orphaned = new AbortController();
+const watch = setInterval(() => {
+  if (process.ppid !== parent) orphaned.abort();
+}, 500);
+watch.unref();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => orphaned.abort());
+
+const stream = run({ files, cwd: root, concurrency: 2, signal: orphaned.signal });
 stream.on('test:fail', (data) => {
   // A failure that is marked as expected does not end the run badly.
   if (data.todo === undefined || data.todo === false) process.exitCode = 1;

@@ -8,12 +8,15 @@
 // leaves no `node_modules/.bin/node` at all, and the system's Node would run everything without a word.
 // Node 20 must not: better-sqlite3 13 crashes it without a message.
 //
-// The next step has to be a new `npm run`, never `setup && node x`: a shell remembers where it found `node`
-// for as long as its command line lasts, and when it looked there was no other. A new one finds
-// node_modules/.bin first.
+//   node test/support/setup.mjs --then build,test:run [words for the last step]
+//
+// The steps that follow are started from here, each as a new `npm run`, and not by `setup && node x`: a shell
+// remembers where it found `node` for as long as its command line lasts, and when it looked there was no other.
+// A new one finds node_modules/.bin first. A signal to the outer npm reaches only the shell between it and this
+// process; the shell dies of it, which is seen here by the change of parent, and the step is told.
 //
 // Two setups at once (two terminals, an editor's task) take turns through a lock folder.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -24,9 +27,9 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const oldestNode = 20;
 const toolchainNode = 24;
 
-main();
+await main();
 
-function main() {
+async function main() {
   if (major(process.versions.node) < oldestNode) {
     stop(`Roost needs Node ${oldestNode} or newer to set itself up; this is ${process.version}.`);
   }
@@ -43,6 +46,35 @@ function main() {
         `put Node ${toolchainNode} on the PATH and run this again (this is ${process.version}).`,
     );
   }
+  const [flag, list, ...words] = process.argv.slice(2);
+  const steps = flag === '--then' ? (list ?? '').split(',') : [];
+  for (const [index, step] of steps.entries()) {
+    await run(step, index === steps.length - 1 ? words : []);
+  }
+}
+
+/** Runs a script of package.json; ends this process as the step ended if that was not well. */
+async function run(step, words) {
+  const child = spawn('npm', ['run', '-s', step, ...(words.length === 0 ? [] : ['--', ...words])], {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+    windowsHide: true,
+  });
+  const handOn = (signal) => child.kill(signal);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, handOn);
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid !== parent) handOn('SIGTERM');
+  }, 500);
+  const code = await new Promise((resolve) => {
+    child.on('error', () => resolve(1));
+    child.on('close', (status) => resolve(status ?? 1));
+  });
+  clearInterval(watch);
+  for (const signal of signals) process.removeListener(signal, handOn);
+  if (code !== 0) process.exit(code);
 }
 
 /** Does node_modules hold what the lockfile says? npm writes what it installed into a lockfile of its own. */
