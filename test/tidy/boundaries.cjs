@@ -21,13 +21,15 @@ const system = [
 ];
 const http = ['http', 'https', 'http2', 'net', 'tls', 'dns'];
 
-const adapter = ['protocol', 'core', 'ports'];
+const adapter = ['protocol', 'core', 'ports', 'limits'];
 
 const layers = {
   protocol: { at: '^sidecar/protocol/', may: [] },
   core: { at: '^sidecar/core/', may: ['protocol'] },
   ports: { at: '^sidecar/ports\\.ts$', may: ['protocol', 'core'] },
-  runtime: { at: '^sidecar/runtime/', may: ['protocol', 'core', 'ports'] },
+  // Every bound is in one file, which imports nothing, so that the adapters can keep them without knowing the runtime.
+  limits: { at: '^sidecar/runtime/limits\\.ts$', may: [] },
+  runtime: { at: '^sidecar/runtime/(?!limits\\.ts$)', may: adapter },
   store: { at: '^sidecar/store/', may: adapter, packages: ['better-sqlite3'], node: system },
   model: {
     at: '^sidecar/model/',
@@ -65,7 +67,7 @@ const layers = {
   },
   cli: {
     at: '^sidecar/cli/',
-    may: ['protocol', 'platform'],
+    may: ['protocol', 'platform', 'limits'],
     packages: ['vscode-jsonrpc', 'valibot'],
     node: [...system, 'net', 'readline', 'tty'],
   },

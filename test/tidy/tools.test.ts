@@ -1,5 +1,5 @@
 // The checks that a tool of its own makes, each a test with the tool's output as its message: types, lint,
-// boundaries, format. That lint and boundaries would notice is shown by samples in which every rule is broken.
+// boundaries, format, dead code. That lint and boundaries would notice is shown by samples in which every rule is broken.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -25,6 +25,12 @@ test('boundaries: dependency-cruiser', async () => {
 
 test('format: prettier', async () => {
   await passes('prettier', ['--check', '.', '--log-level', 'warn']);
+});
+
+test('nothing is left over: knip', async () => {
+  // Types are left out: a union that only its own file names is still worth a name.
+  const what = 'files,dependencies,unlisted,exports';
+  await passes('knip', ['--config', 'test/tidy/knip.json', '--include', what, '--no-progress']);
 });
 
 test('lint notices each rule that it promises', async () => {
