@@ -29,8 +29,14 @@ export type ErrorCode =
   | 'store/newer'
   | 'store/full'
   | 'store/fileSystem'
+  | 'store/corrupt'
+  | 'store/failed'
   | 'follow/unknown'
   | 'editor/none'
+  /** Made by clients: the connection ended before the answer came, or no sidecar could be started. */
+  | 'sidecar/lost'
+  | 'sidecar/failed'
+  | 'sidecar/noNode'
   | 'overloaded'
   | 'internal';
 
