@@ -1,0 +1,150 @@
+// The Reads port: what clients are shown, on a connection of its own.
+//
+// Promises: each method sees the last commit, runs its statements to their end and leaves no read transaction
+// open (I6), so the WAL can always be folded back.
+// Not here: the queries, which stand in one file a noun beside this one.
+
+import { statSync } from 'node:fs';
+import type DatabaseConstructor from 'better-sqlite3';
+import type { Reads } from '../ports.ts';
+import type { AgentRow } from '../protocol/agent.ts';
+import type { AttentionState } from '../protocol/attention.ts';
+import type { ChangeRow } from '../protocol/change.ts';
+import type { Entry } from '../protocol/entry.ts';
+import type { FleetState } from '../protocol/fleet.ts';
+import type { DoctorFinding, TurnResult } from '../protocol/methods.ts';
+import type { RequestRow } from '../protocol/request.ts';
+import type { OpenCall } from '../protocol/transcript.ts';
+import type { TreeQuery, TreeWindow } from '../protocol/tree.ts';
+import type { ReviewFile } from '../ports.ts';
+import { AgentReads } from './agentReads.ts';
+import { AttentionReads } from './attentionReads.ts';
+import { EntryReads } from './entryReads.ts';
+import { schemaVersion } from './schema.ts';
+import { TreeReads } from './treeReads.ts';
+
+interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly more: boolean;
+}
+
+export class SqliteReads implements Reads {
+  readonly #database: DatabaseConstructor.Database;
+  readonly #file: string;
+  readonly #agents: AgentReads;
+  readonly #entries: EntryReads;
+  readonly #attention: AttentionReads;
+  readonly #tree: TreeReads;
+
+  /** `file` is the path of the database, for its size. */
+  constructor(database: DatabaseConstructor.Database, file: string) {
+    this.#database = database;
+    this.#file = file;
+    this.#agents = new AgentReads(database);
+    this.#entries = new EntryReads(database);
+    this.#attention = new AttentionReads(database, this.#agents, this.#entries);
+    this.#tree = new TreeReads(database, this.#agents);
+  }
+
+  agent(id: number): AgentRow | undefined {
+    return this.#agents.agent(id);
+  }
+
+  agentByName(path: string): AgentRow | undefined {
+    return this.#agents.agentByName(path);
+  }
+
+  agents(parent: number, after: number, limit: number): Page<AgentRow> {
+    return this.#agents.agents(parent, after, limit);
+  }
+
+  tree(query: TreeQuery): TreeWindow {
+    return this.#tree.tree(query, this.#attention.total().roots);
+  }
+
+  entries(
+    agent: number,
+    page: { readonly before?: number; readonly after?: number; readonly limit: number },
+  ): { readonly entries: readonly Entry[]; readonly more: boolean } {
+    return this.#entries.entries(agent, page);
+  }
+
+  entriesAfter(cursor: number, agent: number, limit: number): readonly Entry[] {
+    return this.#entries.entriesAfter(cursor, agent, limit);
+  }
+
+  blob(
+    id: number,
+    offset: number,
+    limit: number,
+  ): { readonly text: string; readonly nextOffset: number | null; readonly totalBytes: number } | undefined {
+    return this.#entries.blob(id, offset, limit);
+  }
+
+  blobBytes(id: number): Uint8Array | null {
+    return this.#entries.blobBytes(id);
+  }
+
+  turn(id: number): TurnResult | undefined {
+    return this.#entries.turn(id);
+  }
+
+  lastTurn(agent: number): TurnResult | undefined {
+    return this.#entries.lastTurn(agent);
+  }
+
+  requests(after: number, limit: number): Page<RequestRow> {
+    return this.#attention.requests(after, limit);
+  }
+
+  requestsOf(agent: number): readonly RequestRow[] {
+    return this.#attention.requestsOf(agent);
+  }
+
+  openCalls(agent: number): readonly OpenCall[] {
+    return this.#attention.openCalls(agent);
+  }
+
+  changes(agent: number, after: number, limit: number): Page<ChangeRow> {
+    return this.#attention.changes(agent, after, limit);
+  }
+
+  change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined {
+    return this.#attention.change(id);
+  }
+
+  attention(): AttentionState {
+    return this.#attention.attention();
+  }
+
+  fleet(): FleetState {
+    return this.#attention.fleet();
+  }
+
+  sizes(): {
+    readonly schema: number;
+    readonly storeBytes: number;
+    readonly walBytes: number;
+    readonly agents: number;
+  } {
+    return {
+      schema: schemaVersion,
+      storeBytes: bytesOf(this.#file),
+      walBytes: bytesOf(`${this.#file}-wal`),
+      agents: this.#attention.total().agents,
+    };
+  }
+
+  doctor(): { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] } {
+    return { findings: [], checked: [] };
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+/** Bytes of a file, 0 when there is none. */
+function bytesOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,312 @@
+// The tables: one declarative spec that the compiler checks against the rows of core/rows.ts, turned into SQL.
+//
+// Promises: a column that a row type has and the spec has not (or with another type) does not compile. Every
+// table has an ascending INTEGER PRIMARY KEY, so pages fill in order; a hash as primary key costs ten times the
+// bytes (DESIGN §6). The indexes are those of core/rows.ts and no others.
+// Not here: statements (writer.ts and the reads), and how an older store becomes this one (migrate.ts).
+
+import { indexes } from '../core/rows.ts';
+import type { IndexName, IndexSpec, TableName, Tables } from '../core/rows.ts';
+
+/** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
+export const schemaVersion = 1;
+
+/** "Rst1" as a number: `file` and other tools then know whose database this is. */
+export const applicationId = 0x52737431;
+
+type SqlType<V> = [V] extends [number]
+  ? 'INTEGER NOT NULL'
+  : [V] extends [string]
+    ? 'TEXT NOT NULL'
+    : [V] extends [Uint8Array]
+      ? 'BLOB NOT NULL'
+      : [V] extends [number | null]
+        ? 'INTEGER'
+        : [V] extends [string | null]
+          ? 'TEXT'
+          : never;
+
+export type ColumnsOf<T extends TableName> = {
+  readonly [C in Exclude<keyof Tables[T], 'id'>]: SqlType<Tables[T][C]>;
+};
+
+const integer = 'INTEGER NOT NULL';
+const text = 'TEXT NOT NULL';
+const blob = 'BLOB NOT NULL';
+const integerOrNull = 'INTEGER';
+const textOrNull = 'TEXT';
+
+/** Columns of every table but `id`, in the order in which they are stored: small and often read ones first. */
+export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
+  agent: {
+    parent: integer,
+    root: integer,
+    depth: integer,
+    phase: text,
+    why: textOrNull,
+    since: integer,
+    rank: integer,
+    turn: integer,
+    head: integer,
+    bytes: integer,
+    outcome: textOrNull,
+    queued: integer,
+    children: integer,
+    openChildren: integer,
+    heard: integer,
+    unheard: integer,
+    noticeGap: integer,
+    requests: integer,
+    changes: integer,
+    crashes: integer,
+    urgency: integer,
+    closed: integer,
+    revision: integer,
+    halted: integer,
+    microUsd: integer,
+    tokens: integer,
+    bAgents: integer,
+    bRunning: integer,
+    bWaiting: integer,
+    bNeeds: integer,
+    bFailed: integer,
+    bDone: integer,
+    bMicroUsd: integer,
+    bTokens: integer,
+    bHeldMicroUsd: integer,
+    bHeldTokens: integer,
+    maxMicroUsd: integerOrNull,
+    maxTokens: integerOrNull,
+    maxAgents: integerOrNull,
+    maxDepth: integerOrNull,
+    endBy: integerOrNull,
+    forkAgent: integer,
+    forkEntry: integer,
+    profile: integer,
+    place: integer,
+    created: integer,
+    model: text,
+    isolation: text,
+    mode: text,
+    name: text,
+    task: text,
+    doing: text,
+    key: textOrNull,
+  },
+  turn: {
+    agent: integer,
+    state: text,
+    cause: text,
+    sender: integer,
+    outcome: textOrNull,
+    rounds: integer,
+    tries: integer,
+    started: integer,
+    ended: integer,
+    answer: integer,
+    key: textOrNull,
+    brief: text,
+    text: textOrNull,
+    result: textOrNull,
+  },
+  entry: {
+    agent: integer,
+    turn: integer,
+    at: integer,
+    kind: text,
+    blob: integer,
+    bytes: integer,
+    body: textOrNull,
+  },
+  blob: { form: text, size: integer, bytes: blob },
+  shared: { hash: text, blob: integer },
+  place: { path: text },
+  call: {
+    agent: integer,
+    turn: integer,
+    entry: integer,
+    block: integer,
+    state: text,
+    open: integer,
+    started: integer,
+    result: integer,
+    key: text,
+    tool: text,
+    evidence: textOrNull,
+  },
+  inbox: { agent: integer, sender: integer, kind: text, at: integer, key: textOrNull, text },
+  wait: {
+    agent: integer,
+    call: integer,
+    mode: text,
+    remaining: integer,
+    everyChild: integer,
+    deadline: integer,
+  },
+  waiting: { wait: integer, turn: integer },
+  outcome: { parent: integer, child: integer, turn: integer, outcome: text, revision: integer },
+  request: {
+    agent: integer,
+    turn: integer,
+    call: integer,
+    kind: text,
+    state: text,
+    at: integer,
+    answered: integer,
+    cluster: textOrNull,
+    key: textOrNull,
+    title: text,
+    choices: text,
+    answer: textOrNull,
+    detail: text,
+  },
+  ledger: {
+    agent: integer,
+    turn: integer,
+    round: integer,
+    state: text,
+    heldMicroUsd: integer,
+    heldTokens: integer,
+    microUsd: integer,
+    input: integer,
+    output: integer,
+    cacheRead: integer,
+    cacheWrite: integer,
+    at: integer,
+    model: text,
+  },
+  change: {
+    agent: integer,
+    state: text,
+    kind: text,
+    isolation: text,
+    base: integer,
+    after: integer,
+    added: integer,
+    removed: integer,
+    at: integer,
+    accepted: integer,
+    rejected: integer,
+    baseHash: text,
+    afterHash: text,
+    label: text,
+    path: text,
+    written: text,
+  },
+  verdict: {
+    change: integer,
+    state: text,
+    verdict: text,
+    base: integer,
+    after: integer,
+    left: integer,
+    added: integer,
+    removed: integer,
+    at: integer,
+    baseHash: text,
+    afterHash: text,
+    hunks: text,
+    evidence: text,
+    key: textOrNull,
+  },
+  ready: { slot: text, urgency: integer, root: integer, agent: integer, call: integer },
+  timer: { due: integer, kind: text, agent: integer, ref: integer },
+  provider: { name: text, spec: text },
+  answered: { key: text, answer: text, at: integer },
+};
+
+/** A name as SQL: `call`, `key` and `change` are words of SQL or may become some. */
+export const quoted = (name: string): string => `"${name}"`;
+
+/** The condition that makes an index partial, as SQL, or null. A query must repeat it, word for word, to use the index. */
+export function partialCondition(spec: IndexSpec): string | null {
+  if (spec.where === undefined) return null;
+  const column = quoted(spec.where.column);
+  if ('notNull' in spec.where) return `${column} IS NOT NULL`;
+  const value = spec.where.is;
+  return `${column} = ${typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`}`;
+}
+
+/** Names as an array of the record's own keys: Object.keys forgets their types. */
+export function namesOf<N extends string>(record: Readonly<Record<N, unknown>>): readonly N[] {
+  const names: N[] = [];
+  for (const name in record) names.push(name);
+  return names;
+}
+
+export const tableNames: readonly TableName[] = namesOf(tables);
+export const indexNames: readonly IndexName[] = namesOf(indexes);
+
+function tableSql(name: TableName): string {
+  const columns = Object.entries(tables[name]).map(([column, type]) => `${quoted(column)} ${type}`);
+  return `CREATE TABLE ${quoted(name)} (id INTEGER PRIMARY KEY, ${columns.join(', ')}) STRICT`;
+}
+
+function indexSql(name: IndexName): string {
+  const spec: IndexSpec = indexes[name];
+  const condition = partialCondition(spec);
+  const columns = spec.columns.map(quoted).join(', ');
+  const where = condition === null ? '' : ` WHERE ${condition}`;
+  return `CREATE INDEX ${quoted(name)} ON ${quoted(spec.table)} (${columns})${where}`;
+}
+
+/** Branch counts of a root and the column of `total` that sums them over all roots. */
+const summed = {
+  agents: 'bAgents',
+  running: 'bRunning',
+  waiting: 'bWaiting',
+  needs: 'bNeeds',
+  failed: 'bFailed',
+  done: 'bDone',
+  microUsd: 'bMicroUsd',
+  tokens: 'bTokens',
+} as const satisfies Record<string, keyof Tables['agent']>;
+
+/** The one row of `total`: what the status bar shows, and how many roots the tree has. */
+export interface TotalRow extends Record<keyof typeof summed, number> {
+  readonly roots: number;
+  readonly requests: number;
+  readonly reviews: number;
+}
+
+/**
+ * What the store keeps for itself. `counter`: ids below `floor` were given out, even if the row is gone.
+ * `total`: sums over all roots, open requests and open changes, moved by triggers in the statement that moves
+ * the row, so that the status bar costs one row at any number of roots (I13).
+ */
+function ownSql(): readonly string[] {
+  const sums = Object.entries(summed);
+  const add = sums.map(([sum, column]) => `${sum} = ${sum} + NEW.${column}`).join(', ');
+  const subtract = sums.map(([sum, column]) => `${sum} = ${sum} - OLD.${column}`).join(', ');
+  const move = sums.map(([sum, column]) => `${sum} = ${sum} + NEW.${column} - OLD.${column}`).join(', ');
+  const names = ['roots', ...sums.map(([sum]) => sum), 'requests', 'reviews'];
+  return [
+    'CREATE TABLE counter (name TEXT PRIMARY KEY, floor INTEGER NOT NULL) STRICT, WITHOUT ROWID',
+    `CREATE TABLE total (id INTEGER PRIMARY KEY, ${names.map((name) => `${name} INTEGER NOT NULL`).join(', ')}) STRICT`,
+    `INSERT INTO total VALUES (1, ${names.map(() => '0').join(', ')})`,
+    `CREATE TRIGGER rootMade AFTER INSERT ON agent WHEN NEW.parent = 0
+      BEGIN UPDATE total SET roots = roots + 1, ${add}; END`,
+    `CREATE TRIGGER rootGone AFTER DELETE ON agent WHEN OLD.parent = 0
+      BEGIN UPDATE total SET roots = roots - 1, ${subtract}; END`,
+    `CREATE TRIGGER rootMoved AFTER UPDATE OF ${sums.map(([, column]) => column).join(', ')} ON agent
+      WHEN NEW.parent = 0 BEGIN UPDATE total SET ${move}; END`,
+    ...openCountSql('request', 'requests'),
+    ...openCountSql('change', 'reviews'),
+  ];
+}
+
+/** Triggers that count the rows of a table whose state is `open`. */
+function openCountSql(table: 'request' | 'change', count: 'requests' | 'reviews'): readonly string[] {
+  const set = (by: string): string => `BEGIN UPDATE total SET ${count} = ${count} ${by}; END`;
+  return [
+    `CREATE TRIGGER ${table}Made AFTER INSERT ON "${table}" WHEN NEW.state = 'open' ${set('+ 1')}`,
+    `CREATE TRIGGER ${table}Gone AFTER DELETE ON "${table}" WHEN OLD.state = 'open' ${set('- 1')}`,
+    `CREATE TRIGGER ${table}Moved AFTER UPDATE OF state ON "${table}" WHEN NEW.state <> OLD.state
+      ${set("+ (NEW.state = 'open') - (OLD.state = 'open')")}`,
+  ];
+}
+
+/** Every statement that makes an empty database a store of `schemaVersion`, in order. */
+export function schemaSql(): readonly string[] {
+  return [...tableNames.map(tableSql), ...indexNames.map(indexSql), ...ownSql()];
+}
