@@ -62,4 +62,104 @@ export const limits = {
   queuedTurns: 1_000,
   /** Pause before a commit that found the disk full is tried again. */
   diskRetryMs: 1_000,
+
+  // ------------------------------------------------------------ rpc
+
+  /** Connections at a time: hundreds of agents' shells may each run `roost`. The next one is told `overloaded`. */
+  clients: 512,
+  /** Calls of one client without an answer yet. Past it a call is answered `overloaded`; waits count too. */
+  pendingCalls: 256,
+  /** Messages of one client that were read but not looked at. Past it nothing more is read from its socket. */
+  unreadMessages: 64,
+  /** Bytes of one message header. LSP needs under 100; a longer one is not our protocol: the connection ends. */
+  headerBytes: 1_024,
+  /** Bytes of one message from a client: the longest text of a person (1 MB), escaped. Longer: the connection ends. */
+  clientMessageBytes: 8 * 1024 * 1024,
+  /** A connection that has not said hello by then is closed. */
+  helloMs: 5_000,
+  /** Follows of one client: a panel, a tree, a badge, and room. The next one is refused. */
+  followsPerClient: 64,
+  /** Bytes of one frame and of one batch of frames (DESIGN §9). Longer texts are cut; the whole is paged or a blob. */
+  frameBytes: 256 * 1024,
+  /** Bytes that wait in a client's socket. Past it the client gets nothing until it has read, then one snapshot. */
+  clientBufferBytes: 1024 * 1024,
+  /** Time between frames of an agent's panel: two frames of a 60 Hz screen. What comes sooner is sent together. */
+  panelFrameMs: 33,
+  /** Time between frames of fleet, requests, tree and changes: nobody reads ten states a second. */
+  listFrameMs: 100,
+  /** Text of a running answer that is kept for those who look. Past it the oldest half goes. */
+  streamChars: 256 * 1024,
+  /** Newest output of a running command that is kept for those who look. Past it the oldest goes. */
+  outputChars: 4 * 1024,
+  /** Rows of one page of a list. A larger wish gets this many and `more`. */
+  pageRows: 500,
+  /** Entries of one page of a log, and open changes that one follow shows; more of them are behind `more`. */
+  logEntries: 200,
+  changeRows: 200,
+  /** Rows of a tree's window and agents it may have expanded (protocol/tree.ts). More is an error. */
+  windowRows: 500,
+  expandedAgents: 1_000,
+  /** Bytes of one range of a blob. A larger wish gets this much and where to go on. */
+  blobRangeBytes: 128 * 1024,
+  /** Turns of one `turn/wait`, and its longest time; the client asks again. More turns are an error. */
+  waitTurns: 1_000,
+  waitMs: 60 * 60_000,
+  /** Bytes of a name, a path, a key and the like in a call. Longer is an error. */
+  nameChars: 4_096,
+  /** An editor that has not said by then what is in a buffer counts as not there: the file on disk is used. */
+  editorMs: 2_000,
+  /** A client that has not given a key by then has none; long, because a keychain may ask the person first. */
+  secretMs: 20_000,
+
+  // ------------------------------------------------------------ platform
+
+  /** Bytes of the sidecar's log, and again of the one before it. Then the older one goes. */
+  logFileBytes: 4 * 1024 * 1024,
+  /** Characters of one line of the log. The rest of a longer one goes. */
+  logLineChars: 8 * 1024,
+  /** Wall time that may pass beside the timer's before it counts as a jump (sleep, a clock that was set). */
+  clockJumpMs: 2_000,
+  /** The longest single timer, so that a jump of the wall clock is noticed within it. */
+  clockCheckMs: 30_000,
+  /** A sidecar without client and work leaves after this; the next client starts it again. */
+  idleExitMs: 10 * 60_000,
+  /** Time that the end may take once asked for; then the process ends anyway, and recovery does the rest. */
+  shutdownMs: 5_000,
+  /** Bytes of a unix socket's path: macOS takes 104, Linux 108. A longer one moves to the temporary directory. */
+  socketPathBytes: 100,
+
+  // ------------------------------------------------------------ store
+
+  /** Ids reserved at a time by a table whose newest rows are removed. A killed process skips at most this many. */
+  idLease: 1_024,
+  /** Prepared UPDATE statements of one table, 6 KB each. Past it they are dropped and made again. */
+  updateStatements: 128,
+  /** Wait for a lock of the store that another connection holds for a moment; then the call fails. */
+  storeBusyMs: 5_000,
+  /** Page of a new database. */
+  pageBytes: 4_096,
+  /** Page cache of the writer and of the reads: an upper bound, filled as pages are used. */
+  writerCacheKib: 16 * 1024,
+  readerCacheKib: 2 * 1024,
+  /** Bytes of the WAL file that are kept when it starts over; the rest is given back to the disk. */
+  walKeptBytes: 16 * 1024 * 1024,
+  /** Bytes from which a blob is packed, and up to which: deflate at 100 MB/s must not hold the loop over 10 ms. */
+  blobPackFromBytes: 1024,
+  blobPackToBytes: 1024 * 1024,
+  /** Bytes of a page of entries as JSON: what fits into one frame. At least one entry comes, whatever its size. */
+  entryPageBytes: 256 * 1024,
+  /** Bytes of the text of a turn's result. Above, it is cut and the whole is a blob. */
+  resultTextBytes: 64 * 1024,
+  /** Names of profile revisions kept in memory. Past it the names are read again. */
+  profileNames: 256,
+  /** Forks of forks that a transcript is followed through. Above, the oldest prefix is not shown. */
+  forkChain: 1_000,
+  /** Agents looked at in one call of a filter: 2,000 rows take about 4 ms. */
+  searchSlice: 2_000,
+  /** Matches that a filter keeps: nobody scrolls through more; a longer filter finds the rest. */
+  searchMatches: 10_000,
+  /** Filters that are remembered. The oldest starts over when it is asked for again. */
+  searches: 8,
+  /** Agents of each phase looked at to say whether a script answers: the flag is a warning, not a count. */
+  scriptedLook: 200,
 } as const;
