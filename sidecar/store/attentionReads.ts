@@ -16,7 +16,7 @@ import type { OpenCall } from '../protocol/transcript.ts';
 import { limits } from '../runtime/limits.ts';
 import type { AgentReads } from './agentReads.ts';
 import type { EntryReads } from './entryReads.ts';
-import type { TotalRow } from './schema.ts';
+import type { TotalRow } from './totals.ts';
 
 type Database = DatabaseConstructor.Database;
 type Statement<Row> = DatabaseConstructor.Statement<unknown[], Row>;
