@@ -1,0 +1,13 @@
+// A folder for one test: made empty, taken away when the test ends.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** An empty folder that goes with the test. `under` is where it is made: the system's temporary folder, or a faster one. */
+export function folder(t: TestContext, under: string = tmpdir()): string {
+  const directory = mkdtempSync(path.join(under, 'roost-store-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
