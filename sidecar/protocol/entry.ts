@@ -6,9 +6,12 @@
 import type { AgentId, BlobId, CallId, EntryId, TurnId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 
-/** One piece of a model's answer, in the order in which it was received. */
+/**
+ * One piece of a model's answer, in the order in which it was received. `opaque` is what its provider wants back
+ * unchanged (a phase, a signature on a call); no other provider is sent it.
+ */
 export type Block =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly opaque?: JsonObject }
   /** Reasoning. `signature` and `opaque` go back unchanged to the provider that wrote them, and to no other. */
   | {
       readonly kind: 'thinking';
@@ -18,11 +21,17 @@ export type Block =
       readonly opaque?: JsonObject;
     }
   /** A tool use. `key` is the provider's id; `input` is the raw JSON text that the model wrote, checked when used. */
-  | { readonly kind: 'call'; readonly key: string; readonly tool: string; readonly input: string };
+  | {
+      readonly kind: 'call';
+      readonly key: string;
+      readonly tool: string;
+      readonly input: string;
+      readonly opaque?: JsonObject;
+    };
 
 export type StopReason = 'end' | 'calls' | 'length' | 'refusal' | 'pause';
 
-/** Tokens of one model request as the provider counted them. `input` includes what was read from its cache. */
+/** Tokens of one model request as the provider counted them. `input` includes what was read from and written to its cache. */
 export interface Usage {
   readonly input: number;
   readonly output: number;
@@ -35,10 +44,21 @@ export type Sender = 'person' | AgentId;
 
 export type EntryBody =
   /** A message that a turn starts with, or that was steered or sent into one. */
-  | { readonly kind: 'user'; readonly from: Sender; readonly text: string; readonly delivery: 'turn' | 'steer' | 'message' }
+  | {
+      readonly kind: 'user';
+      readonly from: Sender;
+      readonly text: string;
+      readonly delivery: 'turn' | 'steer' | 'message';
+    }
   /** Outcomes of children, folded into one message. */
   | { readonly kind: 'notice'; readonly text: string; readonly outcomes: number }
-  | { readonly kind: 'answer'; readonly model: string; readonly blocks: readonly Block[]; readonly stop: StopReason; readonly usage: Usage }
+  | {
+      readonly kind: 'answer';
+      readonly model: string;
+      readonly blocks: readonly Block[];
+      readonly stop: StopReason;
+      readonly usage: Usage;
+    }
   | {
       readonly kind: 'result';
       readonly call: CallId;

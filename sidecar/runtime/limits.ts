@@ -50,6 +50,8 @@ export const limits = {
   outputTokens: 16_384,
   /** Output tokens below which a request is not worth making; the turn waits for budget instead. */
   outputTokensFloor: 1_024,
+  /** Bytes of JSON that one token is estimated at, before the provider has counted: low, so that reservations err on the safe side. */
+  bytesPerToken: 3,
   /** Entries read at a time while a request body is written: at 4 KB a row the page stays under 64 KB in the usual case. */
   pageEntries: 16,
   /** Bytes of one call's arguments. Above, the call is refused before anything is parsed. */
@@ -60,6 +62,10 @@ export const limits = {
   siblingMessageBytes: 8 * 1024,
   /** Queued turns of one agent. Above, a send is refused. */
   queuedTurns: 1_000,
+  /** Agents of one page of list_agents: 50 lines are about 4 KB of a model's context. */
+  listAgents: 50,
+  /** Names listed in the answer of spawn_agent; above, the first and the last of them say which they are. */
+  namesListed: 200,
   /** Pause before a commit that found the disk full is tried again. */
   diskRetryMs: 1_000,
 
@@ -87,6 +93,8 @@ export const limits = {
   panelFrameMs: 33,
   /** Time between frames of fleet, requests, tree and changes: nobody reads ten states a second. */
   listFrameMs: 100,
+  /** Time that telling followers may take at once; the rest of them are told in the next turn of the loop (I18). */
+  publishMs: 5,
   /** Text of a running answer that is kept for those who look. Past it the oldest half goes. */
   streamChars: 256 * 1024,
   /** Newest output of a running command that is kept for those who look. Past it the oldest goes. */
@@ -162,4 +170,47 @@ export const limits = {
   searches: 8,
   /** Agents of each phase looked at to say whether a script answers: the flag is a warning, not a count. */
   scriptedLook: 200,
+
+  // ------------------------------------------------------------ model
+
+  /** A server that has not accepted a connection by then counts as not reached: the request is cut. */
+  connectMs: 10_000,
+  /** Longest silence before the first byte: providers hold the headers while a model thinks. Then the request is cut. */
+  firstByteMs: 10 * 60_000,
+  /** Longest silence inside an answer. Then the request is cut, and asked again by the runtime. */
+  betweenBytesMs: 5 * 60_000,
+  /** Time that a connection may take to end after the answer is complete; then it is given up. */
+  afterAnswerMs: 5_000,
+  /** Pace of the one timer that all requests share: deadlines are met to within it. */
+  deadlineTickMs: 1_000,
+  /** Streams of one HTTP/2 session. Providers allow 100; fewer lose fewer when a session dies. More open another. */
+  streamsPerSession: 64,
+  /** Share of all streams in use from which another session is opened ahead of need. */
+  sessionsAheadShare: 0.75,
+  /** Connections that one provider's pool opens at the same time: a TLS handshake costs about 1 ms of the loop. */
+  connecting: 16,
+  /** Requests that wait for a connection of one provider. Past it a request is cut at once. */
+  waitingForConnection: 20_000,
+  /** A session without streams is closed after this, and its server asked whether it lives after the second. */
+  sessionIdleMs: 5 * 60_000,
+  pingEveryMs: 45_000,
+  /** A session whose server does not answer a ping by then is dead: its requests are cut. */
+  pingAnswerMs: 15_000,
+  /** Wall time that may pass beside the ticks' own before the machine counts as having slept: all sessions are asked. */
+  sleepJumpMs: 10_000,
+  /** Times that the transport asks again by itself when the server surely did no work; then the request is cut. */
+  safeReasks: 2,
+  /** Bytes of one event of a stream; a Responses answer comes whole in its last event. Past it the request is cut. */
+  streamEventBytes: 8 * 1024 * 1024,
+  /** Characters of one answer: 128,000 tokens are about 600 KB. Past it the request is cut. */
+  answerChars: 8 * 1024 * 1024,
+  /** Blocks of one answer. Past it the request is cut. */
+  answerBlocks: 1_024,
+  /** Bytes of an error body that are read, and characters of its message that are passed on. */
+  errorBodyBytes: 64 * 1024,
+  errorMessageChars: 600,
+  /** Characters held back while an encoder looks for the end of a conversation; past them a cache mark is left out. */
+  cacheTailChars: 256 * 1024,
+  /** Bytes of a script of the scripted provider. A longer one is refused. */
+  scriptBytes: 4 * 1024 * 1024,
 } as const;
