@@ -31,6 +31,8 @@ export interface AgentRecord {
   turn: number;
   /** Newest entry of its transcript, 0 before the first. */
   head: number;
+  /** Bytes of its transcript, a fork's prefix included: what a request is estimated by. */
+  bytes: number;
   /** A fork's prefix: the transcript of `forkAgent` up to and with entry `forkEntry`. 0: none. */
   forkAgent: number;
   forkEntry: number;
@@ -43,6 +45,8 @@ export interface AgentRecord {
   openChildren: number;
   /** Newest outcome of a child that was told to this agent. Each is told once: the cursor only moves forward (I8). */
   heard: number;
+  /** Outcomes after `heard`. */
+  unheard: number;
   /** The present length of the notice window, ms; its end is a row of `timer`. */
   noticeGap: number;
   /** Its own open requests. */
@@ -112,8 +116,6 @@ export interface TurnRecord {
   tries: number;
   started: number;
   ended: number;
-  /** Clients or agents wait for it: told when it ends. 0 or 1. */
-  watched: number;
   key: string | null;
 }
 
@@ -292,6 +294,8 @@ export interface VerdictRecord {
   left: number;
   added: number;
   removed: number;
+  /** Hunks that it decides. */
+  decided: number;
   key: string | null;
   at: number;
 }
@@ -394,11 +398,15 @@ export const indexes = {
   'outcome.parent': { table: 'outcome', columns: ['parent'] },
   'request.open': { table: 'request', columns: ['agent'], where: { column: 'state', is: 'open' } },
   'request.allOpen': { table: 'request', columns: ['state'], where: { column: 'state', is: 'open' } },
+  /** What a person decided in a turn: an approval that was given, a denial that still holds (case 249). */
+  'request.turn': { table: 'request', columns: ['turn'] },
   'ledger.open': { table: 'ledger', columns: ['agent'], where: { column: 'state', is: 'open' } },
   'change.agent': { table: 'change', columns: ['agent'] },
   'change.path': { table: 'change', columns: ['agent', 'path'] },
   'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },
   'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
+  /** A file has one verdict on its way at a time. */
+  'verdict.change': { table: 'verdict', columns: ['change'], where: { column: 'state', is: 'started' } },
   'verdict.key': { table: 'verdict', columns: ['key'], where: { column: 'key', notNull: true } },
   /** Read with `above` a root: the next root in turn that has work, so that no root starves another. */
   'ready.root': { table: 'ready', columns: ['slot', 'urgency', 'root'] },

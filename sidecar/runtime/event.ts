@@ -3,7 +3,7 @@
 //
 // A `reply` is called after the commit that makes the answer true, exactly once (I1).
 
-import type { AttemptId, CallId, TurnId } from '../protocol/ids.ts';
+import type { AttemptId, CallId } from '../protocol/ids.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome } from '../ports.ts';
@@ -38,8 +38,26 @@ export type RuntimeEvent =
   | { readonly kind: 'lend'; readonly call: CallId; readonly lent: boolean }
   /** The earliest timer is due. */
   | { readonly kind: 'alarm' }
-  /** A client waits for these turns: it is told through News.ended. */
-  | { readonly kind: 'watch'; readonly turns: readonly TurnId[] }
-  /** First event of a process: what was in flight when the last one ended (DESIGN §7). */
-  | { readonly kind: 'recover' };
+  /** A batch is started in slices: this call goes on with its next tasks. */
+  | { readonly kind: 'spawnMore'; readonly call: CallId }
+  /** A branch is interrupted in slices: agents whose children are still to be visited. */
+  | {
+      readonly kind: 'interruptMore';
+      readonly parents: readonly number[];
+      readonly after: number;
+      readonly stopped: number;
+      readonly reply: Reply<Result<'agent/interrupt'>>;
+    }
+  /** Held budget came free: agents that waited for it look again, from this id on. */
+  | { readonly kind: 'budgetsMore'; readonly after: number }
+  /** More turns wait for slots than one step starts. */
+  | { readonly kind: 'admit' }
+  /** Agents that waited for a key look again, from this id on. */
+  | { readonly kind: 'keysMore'; readonly after: number }
+  /** What was in flight when the last process ended, in slices (DESIGN §7). Comes before all else. */
+  | { readonly kind: 'recover'; readonly stage: RecoverStage; readonly after: number }
+  /** Handling an event met a bug: the turn that it belongs to ends with the message. */
+  | { readonly kind: 'broken'; readonly event: RuntimeEvent; readonly message: string };
+
+export type RecoverStage = 'asking' | 'calling' | 'verdicts';
 

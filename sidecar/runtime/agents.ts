@@ -1,0 +1,174 @@
+// What clients do to agents: start one, send to one, stop one or a branch.
+
+import type { AgentRecord } from '../core/rows.ts';
+import { utf8Bytes } from '../core/text.ts';
+import type { ErrorCode } from '../protocol/errors.ts';
+import { agentId, turnId } from '../protocol/ids.ts';
+import type { Params, Result } from '../protocol/methods.ts';
+import type { ClientEvent, Reply } from './event.ts';
+import { interruptAgent } from './interrupt.ts';
+import { limits } from './limits.ts';
+import { pinProfile, profileNames } from './profiles.ts';
+import { bear, freeName, placeOf, spawnProblem } from './spawn.ts';
+import type { Step } from './step.ts';
+import { openQueued, queueTurn } from './turns.ts';
+import { interruptWaits } from './waits.ts';
+
+function refuse<T>(step: Step, reply: Reply<T>, code: ErrorCode, message: string): void {
+  step.after(() => reply({ ok: false, code, message }));
+}
+
+/** Starts an agent. The same key gives the same agent for ever. */
+export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/start' }>): void {
+  const { params, reply } = event;
+  const known = step.store.range('agent.key', [params.key], { limit: 1 })[0];
+  if (known !== undefined) {
+    const first = step.store.range('turn.agent', [known.id], { limit: 1 })[0];
+    return accept(step, reply, known, first?.id ?? 0);
+  }
+  const problem = startProblem(step, params);
+  if (problem !== null) return refuse(step, reply, problem.code, problem.message);
+  const parent = params.parent === undefined ? null : step.agent(params.parent);
+  const pinned = pinProfile(step, params.profile ?? 'implementer');
+  const model = params.model ?? pinned?.profile.model ?? parent?.model ?? step.rt.options.defaultModel;
+  if (pinned === null || model === null) return; // startProblem has spoken
+  const wanted = params.name ?? nameFrom(params.text);
+  const { agent, turn } = bear(step, {
+    parent: parent?.id ?? 0,
+    name: freeName(step, parent?.id ?? 0, wanted),
+    text: params.text,
+    profile: pinned.blob,
+    model,
+    isolation: params.isolation ?? pinned.profile.isolation,
+    mode: params.mode ?? parent?.mode ?? 'ask',
+    place: placeOf(step, params.workspace),
+    key: params.key,
+  });
+  const { budget } = params;
+  agent.maxMicroUsd = budget?.microUsd ?? null;
+  agent.maxTokens = budget?.tokens ?? null;
+  agent.maxAgents = budget?.agents ?? null;
+  agent.maxDepth = budget?.depth ?? null;
+  agent.endBy = budget?.wallMs === undefined || budget.wallMs === null ? null : step.nowMs + budget.wallMs;
+  if (parent === null) agent.urgency = 0;
+  accept(step, reply, agent, turn);
+}
+
+function accept(step: Step, reply: Reply<Result<'agent/start'>>, agent: AgentRecord, turn: number): void {
+  const value = { agent: agentId(agent.id), turn: turnId(turn), name: agent.name };
+  step.after(() => reply({ ok: true, value }));
+}
+
+interface Problem {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+function startProblem(step: Step, params: Params<'agent/start'>): Problem | null {
+  const text = textProblem(params.text);
+  if (text !== null) return text;
+  if (params.name !== undefined && !/^[\w.-]{1,60}$/.test(params.name)) {
+    return { code: 'request/invalid', message: `"${params.name}" cannot be a name: use 1 to 60 letters, digits, dots, - or _.` };
+  }
+  if (params.name !== undefined && params.parent === undefined) {
+    const taken = step.store.range('agent.named', [0, params.name], { limit: 1 })[0];
+    if (taken !== undefined) {
+      return { code: 'agent/nameTaken', message: `There is an agent "${params.name}" already. Send to it, or start one with another name.` };
+    }
+  }
+  const profile = pinProfile(step, params.profile ?? 'implementer');
+  if (profile === null) {
+    return { code: 'request/invalid', message: `There is no profile "${params.profile ?? ''}". There are: ${profileNames()}.` };
+  }
+  if (params.parent !== undefined) {
+    const parent = step.findAgent(params.parent);
+    if (parent === undefined) return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
+    const spawn = spawnProblem(step, parent, 1);
+    if (spawn !== null) return { code: 'budget/spent', message: spawn };
+  } else if ((params.model ?? profile.profile.model ?? step.rt.options.defaultModel) === null) {
+    return { code: 'model/unknown', message: 'No model is chosen. Name one as provider/model: the setting roost.model, ROOST_MODEL, or --model.' };
+  }
+  return null;
+}
+
+function textProblem(text: string): Problem | null {
+  if (text.trim() === '') return { code: 'request/invalid', message: 'The text is empty. Say what is to be done.' };
+  if (utf8Bytes(text) > limits.messageBytes) {
+    return { code: 'request/invalid', message: `The text is longer than ${limits.messageBytes} bytes. Put it into a file and name the file.` };
+  }
+  return null;
+}
+
+/** A name from the first words of a task. */
+function nameFrom(text: string): string {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.slice(0, 3).join('-').slice(0, 40) || 'agent';
+}
+
+/** Sends a message by the table of DESIGN §5. */
+export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/send' }>): void {
+  const { params, reply } = event;
+  const agent = step.findAgent(params.agent);
+  if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${params.agent}.`);
+  const again = sentBefore(step, agent, params.key);
+  if (again !== null) return void step.after(() => reply({ ok: true, value: again }));
+  const text = textProblem(params.text);
+  if (text !== null) return refuse(step, reply, text.code, text.message);
+  if (agent.closed !== 0) return refuse(step, reply, 'agent/closed', `${agent.name} is closed. Start another agent.`);
+  const busy = agent.phase !== 'idle';
+  if (busy && params.delivery === 'reject') {
+    return refuse(step, reply, 'agent/busy', `${agent.name} is at work. Send with delivery queue or steer, or wait until it rests.`);
+  }
+  if (busy && params.delivery === 'steer') {
+    step.store.insert('inbox', { agent: agent.id, sender: 0, kind: 'steer', text: params.text, key: params.key, at: step.nowMs });
+    interruptWaits(step, agent);
+    const turn = turnId(agent.turn);
+    return void step.after(() => reply({ ok: true, value: { turn, state: 'steered' } }));
+  }
+  if (agent.queued >= limits.queuedTurns) {
+    return refuse(step, reply, 'overloaded', `${agent.name} has ${agent.queued} messages in its queue. Wait, or remove some.`);
+  }
+  const turn = turnId(queueTurn(step, agent, { text: params.text, sender: 0, key: params.key }));
+  agent.halted = 0;
+  if (!busy) openQueued(step, agent);
+  const state = agent.turn === turn ? 'started' : 'queued';
+  step.after(() => reply({ ok: true, value: { turn, state } }));
+}
+
+/** The answer to a key that was used before: the message is not sent twice. */
+function sentBefore(step: Step, agent: AgentRecord, key: string): Result<'agent/send'> | null {
+  const turn = step.store.range('turn.key', [key], { limit: 1 })[0];
+  if (turn !== undefined) return { turn: turnId(turn.id), state: turn.state === 'queued' ? 'queued' : 'started' };
+  const steered = step.store.range('answered.key', [key], { limit: 1 })[0];
+  if (steered === undefined) return null;
+  const answer: Result<'agent/send'> = JSON.parse(steered.answer);
+  return agent.id === 0 ? null : answer;
+}
+
+/** Stops an agent, and with `branch` all below it; answers with how many were at work. */
+export function onInterrupt(step: Step, event: Extract<ClientEvent, { kind: 'agent/interrupt' }>): void {
+  const { params, reply } = event;
+  const agent = step.findAgent(params.agent);
+  if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${params.agent}.`);
+  const stopped = interruptAgent(step, agent) ? 1 : 0;
+  if (!params.branch || agent.children === 0) return void step.after(() => reply({ ok: true, value: { stopped } }));
+  step.after(() => step.rt.post({ kind: 'interruptMore', parents: [agent.id], after: 0, stopped, reply }));
+}
+
+/** The next page of a branch that is being interrupted. */
+export function onInterruptMore(step: Step, event: { parents: readonly number[]; after: number; stopped: number; reply: Reply<Result<'agent/interrupt'>> }): void {
+  const [parent, ...others] = event.parents;
+  if (parent === undefined) return void step.after(() => event.reply({ ok: true, value: { stopped: event.stopped } }));
+  const rows = step.store.range('agent.children', [parent], { after: event.after, limit: limits.slice });
+  let { stopped } = event;
+  const parents = [...others];
+  for (const row of rows) {
+    const child = step.agent(row.id);
+    if (interruptAgent(step, child)) stopped += 1;
+    // A branch without work, queue or wait below it has nothing to stop.
+    if (child.bRunning + child.bWaiting > 0 && child.children > 0) parents.push(child.id);
+  }
+  const last = rows.at(-1);
+  const next = rows.length < limits.slice || last === undefined ? { parents, after: 0 } : { parents: [parent, ...parents], after: last.id };
+  step.after(() => step.rt.post({ kind: 'interruptMore', ...next, stopped, reply: event.reply }));
+}

@@ -1,0 +1,110 @@
+// A person's answers to requests: recorded once, applied in the same transaction (I15).
+
+import type { AgentRecord, RequestRecord } from '../core/rows.ts';
+import type { Answer, AnswerState } from '../protocol/request.ts';
+import { openCall, prepareCall } from './calls.ts';
+import type { ClientEvent } from './event.ts';
+import { stopWork } from './interrupt.ts';
+import { closeRequest } from './requests.ts';
+import { finishCall } from './results.ts';
+import type { Step } from './step.ts';
+import { endTurn, startRound } from './turns.ts';
+
+export function onAnswer(step: Step, event: Extract<ClientEvent, { kind: 'request/answer' }>): void {
+  const { params, reply } = event;
+  const request = step.store.get('request', params.request);
+  if (request === undefined) {
+    const message = `There is no request ${params.request}. List the open ones again.`;
+    return void step.after(() => reply({ ok: false, code: 'request/unknown', message }));
+  }
+  const state = applyAnswer(step, request, params.answer);
+  step.after(() => reply({ ok: true, value: { state } }));
+}
+
+/** One answer for many requests, as that many durable decisions. */
+export function onAnswerMany(step: Step, event: Extract<ClientEvent, { kind: 'request/answerMany' }>): void {
+  const { params, reply } = event;
+  let applied = 0;
+  for (const id of params.requests) {
+    const request = step.store.get('request', id);
+    if (request !== undefined && applyAnswer(step, request, params.answer) === 'applied') applied += 1;
+  }
+  const stale = params.requests.length - applied;
+  step.after(() => reply({ ok: true, value: { applied, stale } }));
+}
+
+/** Applies an answer to a request that is still open and whose turn is still there (cases 206, 207, 246). */
+function applyAnswer(step: Step, request: RequestRecord, answer: Answer): AnswerState {
+  if (request.state !== 'open') return 'stale';
+  const agent = step.agent(request.agent);
+  closeRequest(step, agent, request, answer);
+  switch (request.kind) {
+    case 'approval':
+      applyApproval(step, agent, request, answer);
+      break;
+    case 'question':
+      applyText(step, agent, request, answer);
+      break;
+    case 'quarantine':
+      applyRetry(step, agent, answer);
+      break;
+    case 'budget':
+      applyBudget(step, agent, request, answer);
+      break;
+    case 'conflict':
+      break;
+  }
+  return 'applied';
+}
+
+function applyApproval(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
+  const call = openCall(step, request.call);
+  if (call === null || call.state !== 'asking') return;
+  if (answer.kind === 'allow') {
+    // Looked at again: what was allowed is exactly what was shown, or the person is asked again.
+    step.store.update('call', call.id, { state: 'planned' });
+    call.state = 'planned';
+    prepareCall(step, agent, call);
+    return;
+  }
+  const reason = answer.kind === 'deny' ? answer.reason : answer.text;
+  const text = `The person denied this${reason === '' ? '.' : `: ${reason}`}`;
+  finishCall(step, agent, call, { status: 'error', text });
+}
+
+function applyText(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
+  const call = openCall(step, request.call);
+  if (call === null) return;
+  switch (answer.kind) {
+    case 'text':
+      return finishCall(step, agent, call, { status: 'ok', text: answer.text });
+    case 'allow':
+      return finishCall(step, agent, call, { status: 'ok', text: 'Yes.' });
+    case 'deny':
+      return finishCall(step, agent, call, { status: 'error', text: `The person did not answer. ${answer.reason}`.trim() });
+  }
+}
+
+function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
+  if (agent.phase !== 'waiting' || agent.why !== 'quarantine') return;
+  if (answer.kind === 'deny') {
+    stopWork(step, agent, 'The turn was ended by a person.');
+    endTurn(step, agent, { outcome: 'failed', text: `Ended by a person. ${answer.reason}`.trim(), answer: 0 });
+    return;
+  }
+  agent.crashes = 0;
+  step.store.update('turn', agent.turn, { tries: 0 });
+  step.unsettled.add(agent.id);
+}
+
+function applyBudget(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
+  if (agent.phase !== 'waiting' || agent.why !== 'budget') return;
+  if (answer.kind === 'deny') {
+    return endTurn(step, agent, { outcome: 'failed', text: `The budget is spent. ${answer.reason}`.trim(), answer: 0 });
+  }
+  const owner = step.findAgent(Number(request.cluster?.split(':')[1] ?? 0)) ?? agent;
+  if (owner.maxMicroUsd !== null) owner.maxMicroUsd = Math.max(2 * owner.maxMicroUsd, owner.bMicroUsd * 2, 10_000);
+  if (owner.maxTokens !== null) owner.maxTokens = Math.max(2 * owner.maxTokens, owner.bTokens * 2, 100_000);
+  if (owner.endBy !== null) owner.endBy = step.nowMs + Math.max(60_000, step.nowMs - owner.created);
+  startRound(step, agent);
+}

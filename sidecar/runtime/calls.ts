@@ -1,0 +1,161 @@
+// Calls of adapter tools: planned, prepared, asked about, started, done. The started row with its evidence is
+// committed before the tool runs, so a crash finds either no start or enough to judge by (I1, I3).
+
+import { mustAsk } from '../core/policy.ts';
+import type { AgentRecord, CallRecord } from '../core/rows.ts';
+import { firstLine } from '../core/text.ts';
+import { agentId, callId } from '../protocol/ids.ts';
+import type { Json } from '../protocol/json.ts';
+import type { Ask, Prepared, ToolEvent, ToolOutcome } from '../ports.ts';
+import { recordTouched } from './changes.ts';
+import { jobOf } from './jobs.ts';
+import { limits } from './limits.ts';
+import type { Runtime } from './memory.ts';
+import { enqueue } from './queue.ts';
+import { openRequest, saidBefore } from './requests.ts';
+import { finishCall } from './results.ts';
+import type { Step } from './step.ts';
+import { setPhase } from './turns.ts';
+
+/** What the runtime adds to an adapter's evidence: whether the call holds a command slot. */
+interface Evidence {
+  readonly slot: boolean;
+  readonly data: Json;
+}
+
+/** Reads the evidence of a call that was prepared. */
+export function evidenceOf(call: CallRecord): Evidence {
+  const evidence: Evidence = JSON.parse(call.evidence ?? '{"slot":false,"data":null}');
+  return evidence;
+}
+
+/** The open call of an event that names it; null when it was answered meanwhile (a late result, case 45). */
+export function openCall(step: Step, id: number): CallRecord | null {
+  const call = step.store.get('call', id);
+  return call === undefined || call.open === 0 ? null : call;
+}
+
+/** Lets the adapter look at a planned call. */
+export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): void {
+  const job = jobOf(step, agent, call);
+  const { rt } = step;
+  step.unsettled.add(agent.id);
+  step.callsChanged(agent.id);
+  step.after(() => {
+    const cancel = rt.tools.prepare(job, (prepared) => rt.post({ kind: 'prepared', call: callId(call.id), prepared }));
+    rt.calling.set(call.id, cancel);
+  });
+}
+
+/** The adapter has looked: refuse, ask a person, wait for a slot, or start. */
+export function onPrepared(step: Step, id: number, prepared: Prepared): void {
+  const call = openCall(step, id);
+  if (call === null || call.state !== 'planned') return;
+  const agent = step.agent(call.agent);
+  step.after(() => void step.rt.calling.delete(id));
+  if (prepared.kind === 'refuse') {
+    finishCall(step, agent, call, { status: 'error', text: prepared.text });
+    return;
+  }
+  const { ask } = prepared;
+  if (ask !== null && mustAsk(ask, agent.mode, agent.isolation) && !approved(step, agent, call, ask)) return;
+  call.evidence = JSON.stringify({ slot: prepared.usesCommandSlot, data: prepared.evidence });
+  step.store.update('call', call.id, { evidence: call.evidence });
+  if (!prepared.usesCommandSlot) return startCall(step, agent, call);
+  const { slots, rt } = step;
+  if (!slots.commandQueue && slots.commandUsed < rt.options.commandSlots) {
+    slots.commandUsed += 1;
+    return startCall(step, agent, call);
+  }
+  enqueue(step, { slot: 'command', urgency: agent.urgency, root: agent.root, agent: agent.id, call: call.id });
+}
+
+/** Whether a person has allowed exactly this. If not, they are asked, or their earlier denial holds. */
+function approved(step: Step, agent: AgentRecord, call: CallRecord, ask: Ask): boolean {
+  const said = saidBefore(step, call, ask);
+  if (said?.kind === 'allow') return true;
+  if (said?.kind === 'deny') {
+    const text = `The person denied this before in this turn${said.reason === '' ? '.' : `: ${said.reason}`} Do not ask again; find another way or stop.`;
+    finishCall(step, agent, call, { status: 'error', text });
+    return false;
+  }
+  const { title, detail, cluster } = ask;
+  openRequest(step, agent, { kind: 'approval', title, detail, cluster, call: call.id, choices: [] });
+  step.store.update('call', call.id, { state: 'asking' });
+  step.callsChanged(agent.id);
+  step.unsettled.add(agent.id);
+  return false;
+}
+
+/** A command slot is free for a call that waited. */
+export function startCommand(step: Step, id: number): void {
+  const call = openCall(step, id);
+  if (call === null || call.state !== 'planned') return;
+  step.slots.commandUsed += 1;
+  startCall(step, step.agent(call.agent), call);
+}
+
+/** Commits the started row, then lets the tool run. */
+function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
+  const job = jobOf(step, agent, call);
+  const { data } = evidenceOf(call);
+  const { rt } = step;
+  step.store.update('call', call.id, { state: 'started', started: step.nowMs });
+  agent.doing = firstLine(`${call.tool}: ${Object.values(job.input).find((value) => typeof value === 'string') ?? ''}`, limits.taskChars);
+  step.callsChanged(agent.id);
+  step.unsettled.add(agent.id);
+  step.after(() => rt.calling.set(call.id, rt.tools.run(job, data, hearTool(rt, call))));
+}
+
+/** Where a running tool posts. */
+export function hearTool(rt: Runtime, call: CallRecord): (event: ToolEvent) => void {
+  const { id, agent } = call;
+  return (event) => {
+    if (event.kind === 'output') rt.publish.output(agentId(agent), callId(id), event.text);
+    else rt.post({ kind: 'callEnd', call: callId(id), outcome: event.outcome });
+  };
+}
+
+/** A tool has ended: its result, its files and its slot, in one transaction. */
+export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
+  const call = openCall(step, id);
+  if (call === null || call.state !== 'started') return;
+  const agent = step.agent(call.agent);
+  releaseCall(step, call);
+  const { status, text, whole } = outcome;
+  finishCall(step, agent, call, whole === undefined ? { status, text } : { status, text, whole });
+  for (const touched of outcome.touched ?? []) recordTouched(step, agent, touched);
+}
+
+/** Gives back what a started call holds: its command slot, unless that is lent out already, and its place in memory. */
+export function releaseCall(step: Step, call: CallRecord): void {
+  const { rt } = step;
+  if (call.state === 'started' && evidenceOf(call).slot && !rt.lent.has(call.id)) step.slots.commandUsed -= 1;
+  step.after(() => {
+    rt.lent.delete(call.id);
+    rt.calling.delete(call.id);
+  });
+}
+
+/** The command of a call waits inside Roost, or no longer does: its slot is lent out meanwhile (I5). */
+export function onLend(step: Step, id: number, lent: boolean): void {
+  const { rt } = step;
+  const call = openCall(step, id);
+  if (call === null || call.state !== 'started' || !evidenceOf(call).slot || rt.lent.has(id) === lent) return;
+  step.slots.commandUsed += lent ? -1 : 1;
+  step.after(() => void (lent ? rt.lent.add(id) : rt.lent.delete(id)));
+}
+
+/**
+ * The phase of an agent follows from its open calls. Returns true when none is open: the next round may start.
+ */
+export function settleCalls(step: Step, agent: AgentRecord): boolean {
+  const open = step.store.range('call.open', [agent.id], { limit: limits.slice });
+  if (open.length === 0) return true;
+  const waits = (call: CallRecord): boolean => call.state === 'started' && call.tool === 'wait_agent';
+  const asking = open.find((call) => call.state === 'asking');
+  if (open.some((call) => call.state !== 'asking' && !waits(call))) setPhase(step, agent, 'calling');
+  else if (asking !== undefined) setPhase(step, agent, 'waiting', asking.tool === 'ask_user' ? 'answer' : 'approval');
+  else setPhase(step, agent, 'waiting', 'child');
+  return false;
+}

@@ -1,0 +1,126 @@
+// The routing table of events: one switch, checked for completeness.
+
+import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
+import { onAnswer, onAnswerMany } from './answers.ts';
+import { onCallEnd, onLend, onPrepared } from './calls.ts';
+import { onVerdict, onVerdictPlanned, onVerdictWritten } from './changes.ts';
+import type { RuntimeEvent } from './event.ts';
+import { stopWork } from './interrupt.ts';
+import { limits } from './limits.ts';
+import { lookAtNotice } from './notices.ts';
+import { onRecover } from './recover.ts';
+import { onModelEnd } from './rounds.ts';
+import { onSpawnMore } from './spawn.ts';
+import type { Step } from './step.ts';
+import { takeDue } from './timers.ts';
+import { endTurn, startRound } from './turns.ts';
+import { waitOver } from './waits.ts';
+
+/** Handles one event within the step's transaction. */
+export function handle(step: Step, event: RuntimeEvent): void {
+  switch (event.kind) {
+    case 'agent/start':
+      return onStart(step, event);
+    case 'agent/send':
+      return onSend(step, event);
+    case 'agent/interrupt':
+      return onInterrupt(step, event);
+    case 'request/answer':
+      return onAnswer(step, event);
+    case 'request/answerMany':
+      return onAnswerMany(step, event);
+    case 'change/verdict':
+      return onVerdict(step, event);
+    case 'provider/set':
+      return onProvider(step, event);
+    case 'modelEnd':
+      return onModelEnd(step, event.attempt, event.outcome);
+    case 'prepared':
+      return onPrepared(step, event.call, event.prepared);
+    case 'callEnd':
+      return onCallEnd(step, event.call, event.outcome);
+    case 'verdictPlanned':
+      return onVerdictPlanned(step, event.verdict, event.plan);
+    case 'verdictWritten':
+      return onVerdictWritten(step, event.verdict, event.done);
+    case 'keys':
+      return wakeWaiting(step, 'key', 0);
+    case 'keysMore':
+      return wakeWaiting(step, 'key', event.after);
+    case 'budgetsMore':
+      return wakeWaiting(step, 'budget', event.after);
+    case 'lend':
+      return onLend(step, event.call, event.lent);
+    case 'alarm':
+      return onAlarm(step);
+    case 'spawnMore':
+      return onSpawnMore(step, event.call);
+    case 'interruptMore':
+      return onInterruptMore(step, event);
+    case 'admit':
+      return; // the end of every step admits
+    case 'recover':
+      return onRecover(step, event.stage, event.after);
+    case 'broken':
+      return onBroken(step, event.event, event.message);
+  }
+}
+
+function onProvider(step: Step, event: Extract<RuntimeEvent, { kind: 'provider/set' }>): void {
+  const { params, reply } = event;
+  const spec = JSON.stringify(params);
+  const known = step.store.range('provider.name', [params.name], { limit: 1 })[0];
+  if (known === undefined) step.store.insert('provider', { name: params.name, spec });
+  else if (known.spec !== spec) step.store.update('provider', known.id, { spec });
+  step.after(() => {
+    step.rt.model.setProvider(params);
+    step.rt.post({ kind: 'keys' });
+    reply({ ok: true, value: {} });
+  });
+}
+
+/** Agents that wait for a key or for held budget look again, a slice at a time. Those with an open request wait for the person. */
+function wakeWaiting(step: Step, why: 'key' | 'budget', after: number): void {
+  const rows = step.store.range('agent.waiting', [why], { after, limit: limits.slice });
+  for (const row of rows) {
+    const agent = step.agent(row.id);
+    if (agent.requests === 0) startRound(step, agent);
+  }
+  const last = rows.at(-1);
+  if (rows.length < limits.slice || last === undefined) return;
+  step.after(() => step.rt.post({ kind: why === 'key' ? 'keysMore' : 'budgetsMore', after: last.id }));
+}
+
+function onAlarm(step: Step): void {
+  for (const timer of takeDue(step)) {
+    const agent = step.findAgent(timer.agent);
+    if (agent === undefined) continue;
+    const parked = agent.phase === 'waiting' && (agent.why === 'rate' || agent.why === 'timer');
+    if (timer.kind === 'rate' && parked && agent.turn === timer.ref) startRound(step, agent);
+    if (timer.kind === 'notice') lookAtNotice(step, agent, false, true);
+    if (timer.kind === 'wait') waitOver(step, timer.ref);
+  }
+}
+
+/** A bug met in an event ends the turn that the event belongs to, and no other. */
+function onBroken(step: Step, event: RuntimeEvent, message: string): void {
+  const agent = agentOf(step, event);
+  if (agent === 0) return;
+  const row = step.findAgent(agent);
+  if (row === undefined || row.phase === 'idle') return;
+  stopWork(step, row, 'Roost met a bug and ended the turn.');
+  endTurn(step, row, { outcome: 'failed', text: `Roost met a bug and ended this turn: ${message}`, answer: 0 });
+}
+
+function agentOf(step: Step, event: RuntimeEvent): number {
+  switch (event.kind) {
+    case 'modelEnd':
+      return step.store.get('ledger', event.attempt)?.agent ?? 0;
+    case 'prepared':
+    case 'callEnd':
+    case 'spawnMore':
+      return step.store.get('call', event.call)?.agent ?? 0;
+    default:
+      return 0;
+  }
+}

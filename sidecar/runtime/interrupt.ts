@@ -1,0 +1,54 @@
+// Stopping a turn: what is in flight is given up, every open call gets its result, the queue is kept (case 203).
+
+import type { AgentRecord } from '../core/rows.ts';
+import { agentId } from '../protocol/ids.ts';
+import { releaseCall } from './calls.ts';
+import { limits } from './limits.ts';
+import { leaveQueues } from './queue.ts';
+import { withdrawRequests } from './requests.ts';
+import { finishCall } from './results.ts';
+import { settle } from './rounds.ts';
+import type { Step } from './step.ts';
+import { clearTimers } from './timers.ts';
+import { endTurn } from './turns.ts';
+import { dropWaits } from './waits.ts';
+
+/** Interrupts an agent's turn; it rests until it is sent a message. Returns whether a turn was open. */
+export function interruptAgent(step: Step, agent: AgentRecord): boolean {
+  agent.halted = 1;
+  clearTimers(step, agent.id, 'notice');
+  if (agent.phase === 'idle') return false;
+  stopWork(step, agent, 'Interrupted by a person before it ended.');
+  endTurn(step, agent, { outcome: 'interrupted', text: 'Stopped by a person.', answer: 0 });
+  return true;
+}
+
+/** Gives up the attempt and the calls of the open turn, with a result for each call, and its requests and waits. */
+export function stopWork(step: Step, agent: AgentRecord, text: string): void {
+  giveUpAttempt(step, agent);
+  leaveQueues(step, agent.id);
+  dropWaits(step, agent.id);
+  for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice })) {
+    const cancel = step.rt.calling.get(call.id);
+    if (cancel !== undefined) step.after(cancel);
+    releaseCall(step, call);
+    finishCall(step, agent, call, { status: 'interrupted', text });
+  }
+  withdrawRequests(step, agent);
+  clearTimers(step, agent.id, 'wait');
+}
+
+function giveUpAttempt(step: Step, agent: AgentRecord): void {
+  const { rt } = step;
+  for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice })) {
+    settle(step, agent, ledger, null);
+    const flight = rt.asking.get(agent.id);
+    if (flight?.attempt !== ledger.id && agent.phase !== 'asking') continue;
+    step.slots.modelUsed -= 1;
+    step.after(() => {
+      rt.asking.get(agent.id)?.cancel();
+      rt.asking.delete(agent.id);
+      rt.publish.streamEnd(agentId(agent.id));
+    });
+  }
+}

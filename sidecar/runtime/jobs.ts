@@ -1,0 +1,41 @@
+// From a call's row to what an adapter is asked to do.
+
+import { parseInput } from '../core/answer.ts';
+import { must } from '../core/assert.ts';
+import type { AgentRecord, CallRecord, EntryRecord } from '../core/rows.ts';
+import type { EntryBody } from '../protocol/entry.ts';
+import { agentId, callId, turnId } from '../protocol/ids.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { Store, ToolJob } from '../ports.ts';
+import { limits } from './limits.ts';
+import type { Step } from './step.ts';
+
+/** The body of an entry, wherever it is kept. It was written by `addEntry`, so its form is known. */
+export function bodyOf(store: Store, entry: EntryRecord): EntryBody {
+  const json = entry.body ?? must(store.blobText(entry.blob), 'the text of an entry is in the store', { entry: entry.id });
+  const body: EntryBody = JSON.parse(json);
+  return body;
+}
+
+/** The arguments that the model wrote for a call. They were complete JSON when the call was planned. */
+export function inputOf(step: Step, call: CallRecord): JsonObject {
+  const entry = must(step.store.get('entry', call.entry), 'the answer of a call is in the store', { call: call.id });
+  const body = bodyOf(step.store, entry);
+  const block = body.kind === 'answer' ? body.blocks[call.block] : undefined;
+  const text = block?.kind === 'call' ? block.input : '';
+  return must(parseInput(text, limits.callInputBytes).input, 'a planned call has usable arguments', { call: call.id });
+}
+
+/** What the tools adapter needs to know of a call. */
+export function jobOf(step: Step, agent: AgentRecord, call: CallRecord): ToolJob {
+  const place = must(step.store.get('place', agent.place), 'the folder of an agent is in the store', { agent: agent.id });
+  return {
+    call: callId(call.id),
+    agent: agentId(agent.id),
+    parent: agent.parent === 0 ? null : agentId(agent.parent),
+    turn: turnId(call.turn),
+    tool: call.tool,
+    input: inputOf(step, call),
+    place: { workspace: place.path, isolation: agent.isolation, mode: agent.mode },
+  };
+}

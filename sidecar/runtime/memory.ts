@@ -1,0 +1,75 @@
+// What the runtime keeps in memory: the ports, the slots, and one small record for each model request and each
+// call in flight. Agents that wait are not here (I4).
+
+import type { Profile } from '../core/profile.ts';
+import type { Clients, Cancel, Clock, Model, Publish, Random, Review, Store, Tools, ToolSpec } from '../ports.ts';
+import type { Params, Result } from '../protocol/methods.ts';
+import type { Reply, RuntimeEvent } from './event.ts';
+
+/** Slots in use and turns queued for one. Copied at the start of a step and kept when it commits. */
+export interface Slots {
+  modelUsed: number;
+  commandUsed: number;
+  /** Whether rows of `ready` may wait for this slot; false once a look found none. A count would cost O(rows) at start. */
+  modelQueue: boolean;
+  commandQueue: boolean;
+  /** The root that was served last, so that the next one's turn comes (fair by root). */
+  lastRoot: number;
+}
+
+export interface Ports {
+  readonly store: Store;
+  readonly model: Model;
+  readonly tools: Tools;
+  readonly review: Review;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly clients: Clients;
+  readonly publish: Publish;
+  /** Tells the log of a bug. Never called for what can be expected. */
+  readonly log: (message: string, facts: Readonly<Record<string, unknown>>) => void;
+}
+
+export interface RuntimeOptions {
+  readonly modelSlots: number;
+  readonly commandSlots: number;
+  /** Used when neither the client nor the profile names a model; null: none is set. */
+  readonly defaultModel: string | null;
+}
+
+/** A profile as requests use it: the same objects for all agents that are pinned to it. */
+export interface PinnedProfile {
+  readonly profile: Profile;
+  readonly system: string;
+  readonly tools: readonly ToolSpec[];
+  /** Bytes of system and tools, for the estimate of a request. */
+  readonly bytes: number;
+}
+
+export interface PendingVerdict {
+  readonly params: Params<'change/verdict'>;
+  readonly reply: Reply<Result<'change/verdict'>>;
+}
+
+export interface Runtime extends Ports {
+  readonly options: RuntimeOptions;
+  slots: Slots;
+  /** Model requests in flight, by agent. */
+  readonly asking: Map<number, { readonly attempt: number; readonly cancel: Cancel }>;
+  /** Calls in flight, by call. */
+  readonly calling: Map<number, Cancel>;
+  /** Commands that wait inside Roost: they hold no slot meanwhile. */
+  readonly lent: Set<number>;
+  /** Profiles by blob, at most a few dozen. */
+  readonly profiles: Map<number, PinnedProfile>;
+  /** Providers that asked for a pause, until when. */
+  readonly cooling: Map<string, number>;
+  /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
+  readonly askingKey: Set<string>;
+  /** Verdicts that are being planned: nothing of them is promised yet, so they are not rows. */
+  readonly verdicts: Map<number, PendingVerdict>;
+  post(event: RuntimeEvent): void;
+}
+
+/** The part of a model's name before the slash. */
+export const providerOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf('/')));

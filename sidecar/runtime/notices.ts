@@ -1,0 +1,55 @@
+// Outcomes on their way from children to their parent: told once, many in one message (I8, DESIGN §5).
+//
+// An outcome is a row; what the parent has heard is a cursor over them that only moves forward. Whatever tells
+// first (a wait that ends, the next round, a notice) moves the cursor, and nothing is told again.
+
+import { foldOutcomes, noticeDue, type Told } from '../core/notice.ts';
+import type { AgentRecord, OutcomeRecord } from '../core/rows.ts';
+import { limits } from './limits.ts';
+import type { Step } from './step.ts';
+import { clearTimers, hasTimer, setTimer } from './timers.ts';
+import { insertTurn, openTurn } from './turns.ts';
+
+/** What one outcome says. */
+export function toldOf(step: Step, row: OutcomeRecord): Told {
+  const turn = step.turn(row.turn);
+  return { name: step.agent(row.child).name, outcome: row.outcome, brief: turn.result ?? turn.brief };
+}
+
+/** Takes all outcomes that the agent has not heard, as text of at most limits.noticeBytes; null when there are none. */
+export function hear(step: Step, agent: AgentRecord): { readonly text: string; readonly count: number } | null {
+  if (agent.unheard === 0) return null;
+  const rows = step.store.range('outcome.parent', [agent.id], { after: agent.heard, limit: limits.noticeOutcomes });
+  const newest = step.store.range('outcome.parent', [agent.id], { newest: true, limit: 1 })[0];
+  const count = agent.unheard;
+  const told = rows.map((row) => toldOf(step, row));
+  agent.heard = newest?.id ?? agent.heard;
+  agent.unheard = 0;
+  return { text: foldOutcomes(told, count - told.length, limits.noticeBytes), count };
+}
+
+/** Puts unheard outcomes into the transcript, before a request that is made anyway. */
+export function hearInRound(step: Step, agent: AgentRecord): void {
+  const heard = hear(step, agent);
+  if (heard === null) return;
+  const text = `[roost] ${heard.count} of your agents ended a turn:\n${heard.text}`;
+  step.addEntry(agent, agent.turn, { kind: 'notice', text, outcomes: heard.count });
+}
+
+/** Wakes an idle agent when its notice is due, else sees to it that the window's end will (case 189). */
+export function lookAtNotice(step: Step, agent: AgentRecord, failedNow: boolean, windowOver = false): void {
+  if (agent.phase !== 'idle' || agent.halted !== 0 || agent.unheard === 0 || agent.closed !== 0) return;
+  const { openChildren, unheard } = agent;
+  if (!noticeDue({ openChildren, unheard, failedNow, windowOver })) {
+    if (hasTimer(step, agent.id, 'notice')) return;
+    setTimer(step, { due: step.nowMs + agent.noticeGap, kind: 'notice', agent: agent.id, ref: 0 });
+    agent.noticeGap = Math.min(limits.noticeLongestMs, agent.noticeGap * 2);
+    return;
+  }
+  clearTimers(step, agent.id, 'notice');
+  if (openChildren === 0) agent.noticeGap = limits.noticeFirstMs;
+  const turn = insertTurn(step, { agent: agent.id, state: 'open', cause: 'notice', sender: 0, text: null, key: null });
+  agent.turn = turn;
+  hearInRound(step, agent);
+  openTurn(step, agent, turn, 1);
+}

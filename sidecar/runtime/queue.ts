@@ -1,0 +1,34 @@
+// The queues for slots: rows of `ready`. People go before agents, roots take turns, and within a root the
+// oldest goes first (DESIGN §8). Nothing is refused because of a cap.
+
+import type { ReadyRecord } from '../core/rows.ts';
+import { limits } from './limits.ts';
+import type { Step } from './step.ts';
+
+/** A place in the queue for a slot. */
+export function enqueue(step: Step, row: Omit<ReadyRecord, 'id'>): void {
+  step.store.insert('ready', row);
+  if (row.slot === 'model') step.slots.modelQueue = true;
+  else step.slots.commandQueue = true;
+}
+
+/** Takes an agent's places out of both queues: its turn ended or was interrupted. */
+export function leaveQueues(step: Step, agent: number): void {
+  for (const row of step.store.range('ready.agent', [agent], { limit: limits.slice })) step.store.remove('ready', row.id);
+}
+
+/** The next in turn, taken out of the queue; remembers that the queue is empty when it is. */
+export function takeNext(step: Step, slot: ReadyRecord['slot']): ReadyRecord | undefined {
+  for (const urgency of [0, 1]) {
+    const row =
+      step.store.range('ready.root', [slot, urgency], { above: step.slots.lastRoot, limit: 1 })[0] ??
+      step.store.range('ready.root', [slot, urgency], { above: 0, limit: 1 })[0];
+    if (row === undefined) continue;
+    step.store.remove('ready', row.id);
+    step.slots.lastRoot = row.root;
+    return row;
+  }
+  if (slot === 'model') step.slots.modelQueue = false;
+  else step.slots.commandQueue = false;
+  return undefined;
+}

@@ -1,0 +1,68 @@
+// Recovery: what was in flight when the last process ended, by the table of DESIGN §7. Its cost is the work in
+// flight and not the number of agents: parked agents are not looked at.
+
+import type { AgentRecord, CallRecord } from '../core/rows.ts';
+import { isVerb } from '../core/verbs.ts';
+import { callId } from '../protocol/ids.ts';
+import { evidenceOf, hearTool, prepareCall } from './calls.ts';
+import { recoverVerdicts } from './changes.ts';
+import type { RecoverStage } from './event.ts';
+import { jobOf } from './jobs.ts';
+import { limits } from './limits.ts';
+import { quarantine, settle } from './rounds.ts';
+import type { Step } from './step.ts';
+import { startRound } from './turns.ts';
+
+const next: Record<RecoverStage, RecoverStage | null> = { asking: 'calling', calling: 'verdicts', verdicts: null };
+
+/** One slice of recovery; posts the next. */
+export function onRecover(step: Step, stage: RecoverStage, after: number): void {
+  if (stage === 'verdicts') return recoverVerdicts(step);
+  const index = stage === 'asking' ? 'agent.asking' : 'agent.calling';
+  const rows = step.store.range(index, [stage], { after, limit: limits.slice });
+  for (const row of rows) {
+    const agent = step.agent(row.id);
+    agent.crashes += 1;
+    if (stage === 'asking') recoverAttempt(step, agent);
+    else recoverCalls(step, agent);
+  }
+  const last = rows.at(-1);
+  const more = rows.length === limits.slice && last !== undefined;
+  const then = more ? { stage, after: last.id } : { stage: next[stage], after: 0 };
+  const { stage: following } = then;
+  if (following !== null) step.after(() => step.rt.post({ kind: 'recover', stage: following, after: then.after }));
+}
+
+/** A request without an answer is asked again, as a second attempt; what it may have cost counts. */
+function recoverAttempt(step: Step, agent: AgentRecord): void {
+  for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice })) settle(step, agent, ledger, null);
+  if (tooOften(step, agent)) return;
+  startRound(step, agent);
+}
+
+function recoverCalls(step: Step, agent: AgentRecord): void {
+  for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice })) recoverCall(step, agent, call);
+  step.unsettled.add(agent.id);
+}
+
+/** Planned calls start, pure ones run again, started ones are judged by their evidence; none is silently run twice (I3). */
+function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
+  const { rt } = step;
+  if (call.state === 'planned') return prepareCall(step, agent, call);
+  if (call.state !== 'started') return;
+  if (isVerb(call.tool)) {
+    if (call.tool === 'spawn_agent') step.after(() => rt.post({ kind: 'spawnMore', call: callId(call.id) }));
+    return;
+  }
+  const { slot, data } = evidenceOf(call);
+  if (slot) step.slots.commandUsed += 1;
+  const job = jobOf(step, agent, call);
+  step.after(() => rt.calling.set(call.id, rt.tools.recover(job, data, hearTool(rt, call))));
+}
+
+/** A turn that was in flight at three crashes may be what crashes the process: a person decides. */
+function tooOften(step: Step, agent: AgentRecord): boolean {
+  if (agent.crashes < limits.crashes) return false;
+  quarantine(step, agent, `Roost ended ${agent.crashes} times while ${agent.name} was at work.`);
+  return true;
+}

@@ -1,0 +1,348 @@
+// Rounds: one model request inside a turn, and what its answer asks for.
+//
+// The attempt's row, with what it may cost, is committed before the request leaves (I7); the answer and the plan
+// of its calls are committed before any call is looked at.
+
+import { judge, storable, type PlannedCall } from '../core/answer.ts';
+import { costOf, reserve, type Reservation } from '../core/budget.ts';
+import { HistoryCheck, itemOf } from '../core/context.ts';
+import { afterLoss } from '../core/retry.ts';
+import type { AgentRecord, EntryRecord, LedgerRecord } from '../core/rows.ts';
+import { isVerb } from '../core/verbs.ts';
+import type { Block, StopReason, Usage } from '../protocol/entry.ts';
+import { agentId, attemptId } from '../protocol/ids.ts';
+import type { Item, ModelOutcome, ModelRequest, Store } from '../ports.ts';
+import { prepareCall } from './calls.ts';
+import { bodyOf } from './jobs.ts';
+import { limits } from './limits.ts';
+import { providerOf, type Runtime } from './memory.ts';
+import { hearInRound } from './notices.ts';
+import { pinnedProfile } from './profiles.ts';
+import { openRequest } from './requests.ts';
+import { finishCall } from './results.ts';
+import type { Step } from './step.ts';
+import { setTimer } from './timers.ts';
+import { endTurn, queueTurn, senderOf, setPhase, startRound } from './turns.ts';
+import { runVerb } from './verbs.ts';
+
+/** A slot is free for this agent: reserve, remember, ask. Or park it with the reason why not. */
+export function startAttempt(step: Step, agent: AgentRecord): void {
+  const { rt } = step;
+  const provider = providerOf(agent.model);
+  if (!rt.model.ready(agent.model)) return waitForKey(step, agent, provider);
+  const coolUntil = rt.cooling.get(provider) ?? 0;
+  if (coolUntil > step.nowMs) {
+    return parkUntil(step, agent, 'rate', coolUntil + Math.round(rt.random.next() * limits.retryFirstMs));
+  }
+  takeIn(step, agent);
+  const pinned = pinnedProfile(step, agent.profile);
+  const info = rt.model.info(agent.model);
+  const input = Math.ceil((agent.bytes + pinned.bytes) / limits.bytesPerToken);
+  const held = reserve(step.lineage(agent.id), {
+    input,
+    outputTokens: Math.min(limits.outputTokens, info?.outputTokens ?? limits.outputTokens),
+    outputFloor: limits.outputTokensFloor,
+    price: rt.model.price(agent.model),
+    nowMs: step.nowMs,
+  });
+  if (held.kind !== 'held') return cannotPay(step, agent, held);
+  const attempt = openLedger(step, agent, held);
+  setPhase(step, agent, 'asking');
+  step.slots.modelUsed += 1;
+  const request: ModelRequest = {
+    attempt: attemptId(attempt),
+    agent: agentId(agent.id),
+    model: agent.model,
+    system: pinned.system,
+    tools: pinned.tools,
+    cacheKey: `roost-${agent.profile}-${agent.root}`,
+    maxOutputTokens: held.outputTokens,
+    pages: pagesOf(rt.store, agent),
+  };
+  step.after(() => ask(rt, request));
+}
+
+function ask(rt: Runtime, request: ModelRequest): void {
+  const { agent, attempt } = request;
+  const cancel = rt.model.ask(request, (event) => {
+    if (event.kind === 'text') rt.publish.delta(agent, event.text, '');
+    else if (event.kind === 'thinking') rt.publish.delta(agent, '', event.text);
+    else rt.post({ kind: 'modelEnd', attempt, outcome: event.outcome });
+  });
+  rt.asking.set(agent, { attempt, cancel });
+}
+
+/** Entries up to the agent's present head, a page at a time; its own after those of the agents it was forked from. */
+function pagesOf(store: Store, agent: AgentRecord): () => () => readonly Item[] | null {
+  const { id, head, forkAgent, forkEntry } = agent;
+  return () => {
+    const check = new HistoryCheck();
+    const parts = lineOf(store, { agent: id, upTo: head }, { agent: forkAgent, upTo: forkEntry });
+    let part = 0;
+    let after = 0;
+    return () => {
+      for (;;) {
+        const at = parts[part];
+        if (at === undefined) {
+          check.end();
+          return null;
+        }
+        const rows = store.range('entry.agent', [at.agent], { after, limit: limits.pageEntries }).filter((row) => row.id <= at.upTo);
+        const last = rows.at(-1);
+        if (last === undefined) {
+          part += 1;
+          after = 0;
+          continue;
+        }
+        after = last.id;
+        const items = itemsOf(store, rows, check);
+        if (items.length > 0) return items;
+      }
+    };
+  };
+}
+
+interface Part {
+  readonly agent: number;
+  readonly upTo: number;
+}
+
+/** The agents whose entries make up a transcript, oldest first: a fork shares its prefix by reference. */
+function lineOf(store: Store, own: Part, prefix: Part): Part[] {
+  const parts = [own];
+  let at = prefix;
+  while (at.agent !== 0) {
+    parts.unshift(at);
+    const owner = store.get('agent', at.agent);
+    at = { agent: owner?.forkAgent ?? 0, upTo: owner?.forkEntry ?? 0 };
+  }
+  return parts;
+}
+
+function itemsOf(store: Store, rows: readonly EntryRecord[], check: HistoryCheck): Item[] {
+  const items: Item[] = [];
+  for (const row of rows) {
+    const item = itemOf(bodyOf(store, row));
+    if (item === null) continue;
+    check.see(item);
+    items.push(item);
+  }
+  return items;
+}
+
+/** Messages and outcomes that came meanwhile enter the transcript before the request that reads them. */
+function takeIn(step: Step, agent: AgentRecord): void {
+  for (const row of step.store.range('inbox.agent', [agent.id], { limit: limits.slice })) {
+    const from = senderOf(row.sender);
+    const name = row.sender === 0 ? '' : step.agent(row.sender).name;
+    const text = row.kind === 'steer' ? row.text : `[roost] Message from ${name}:\n${row.text}`;
+    step.addEntry(agent, agent.turn, { kind: 'user', from, text, delivery: row.kind });
+    step.store.remove('inbox', row.id);
+  }
+  hearInRound(step, agent);
+}
+
+function openLedger(step: Step, agent: AgentRecord, held: Extract<Reservation, { kind: 'held' }>): number {
+  const turn = step.turn(agent.turn);
+  step.store.update('turn', turn.id, { rounds: turn.rounds + 1 });
+  const heldMicroUsd = held.limited ? held.microUsd : 0;
+  const heldTokens = held.limited ? held.tokens : 0;
+  if (held.limited) hold(step, agent, heldMicroUsd, heldTokens);
+  return step.store.insert('ledger', {
+    agent: agent.id,
+    turn: turn.id,
+    round: turn.rounds + 1,
+    state: 'open',
+    model: agent.model,
+    heldMicroUsd,
+    heldTokens,
+    microUsd: 0,
+    input: 0,
+    output: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    at: step.nowMs,
+  });
+}
+
+function hold(step: Step, agent: AgentRecord, microUsd: number, tokens: number): void {
+  for (const each of step.lineage(agent.id)) {
+    each.bHeldMicroUsd += microUsd;
+    each.bHeldTokens += tokens;
+  }
+}
+
+/** Settles an attempt: what was held is free, what was used is spent. A lost attempt costs what was held (DESIGN §8). */
+export function settle(step: Step, agent: AgentRecord, ledger: LedgerRecord, usage: Usage | null): void {
+  if (ledger.heldTokens > 0) hold(step, agent, -ledger.heldMicroUsd, -ledger.heldTokens);
+  const price = step.rt.model.price(ledger.model);
+  const microUsd = usage === null ? ledger.heldMicroUsd : price === null ? 0 : costOf(usage, price);
+  const tokens = usage === null ? ledger.heldTokens : usage.input + usage.output;
+  step.store.update('ledger', ledger.id, {
+    state: usage === null ? 'lost' : 'settled',
+    microUsd,
+    input: usage?.input ?? 0,
+    output: usage?.output ?? 0,
+    cacheRead: usage?.cacheRead ?? 0,
+    cacheWrite: usage?.cacheWrite ?? 0,
+  });
+  agent.microUsd += microUsd;
+  agent.tokens += tokens;
+  if (ledger.heldTokens > 0) step.after(() => step.rt.post({ kind: 'budgetsMore', after: 0 }));
+}
+
+function cannotPay(step: Step, agent: AgentRecord, held: Exclude<Reservation, { kind: 'held' }>): void {
+  if (held.kind === 'wait') return setPhase(step, agent, 'waiting', 'budget');
+  const owner = step.agent(held.agent).name;
+  const detail =
+    held.kind === 'noPrice'
+      ? `${agent.model} has no known price, and ${owner} has a budget of money. Set a price (0 is one) or take the limit away.`
+      : `The ${held.limit} of ${owner} is spent. Allow to give as much again; deny to end the turn.`;
+  setPhase(step, agent, 'waiting', 'budget');
+  openRequest(step, agent, {
+    kind: 'budget',
+    title: held.kind === 'noPrice' ? `No price for ${agent.model}` : `Budget of ${owner}: ${held.limit} spent`,
+    detail,
+    cluster: `budget:${held.agent}`,
+    call: 0,
+    choices: [],
+  });
+}
+
+function waitForKey(step: Step, agent: AgentRecord, provider: string): void {
+  const { rt } = step;
+  setPhase(step, agent, 'waiting', 'key');
+  step.after(() => {
+    if (rt.askingKey.has(provider)) return;
+    rt.askingKey.add(provider);
+    rt.clients.secret(provider, (secret) => {
+      rt.askingKey.delete(provider);
+      if (secret === null) return;
+      rt.model.setKey(provider, secret.key, secret.baseUrl);
+      rt.post({ kind: 'keysMore', after: 0 });
+    });
+  });
+}
+
+/** Parks the turn until a time. */
+function parkUntil(step: Step, agent: AgentRecord, why: 'rate' | 'timer', atMs: number): void {
+  setPhase(step, agent, 'waiting', why);
+  setTimer(step, { due: Math.max(atMs, step.nowMs + 1), kind: 'rate', agent: agent.id, ref: agent.turn });
+}
+
+/** A model request has ended. Late ends of attempts that were settled otherwise change nothing. */
+export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void {
+  const ledger = step.store.get('ledger', id);
+  if (ledger === undefined || ledger.state !== 'open') return;
+  const agent = step.agent(ledger.agent);
+  step.slots.modelUsed -= 1;
+  step.after(() => {
+    step.rt.asking.delete(agent.id);
+    step.rt.publish.streamEnd(agentId(agent.id));
+  });
+  agent.crashes = 0;
+  if (outcome.kind === 'answer') {
+    settle(step, agent, ledger, outcome.usage);
+    onAnswer(step, agent, id, outcome);
+    return;
+  }
+  const nothing: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  settle(step, agent, ledger, outcome.kind === 'cut' && outcome.receivedBytes > 0 ? null : nothing);
+  onLoss(step, agent, outcome);
+}
+
+function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, { kind: 'answer' }>): void {
+  const { rt } = step;
+  const turn = step.turn(agent.turn);
+  const provider = providerOf(agent.model);
+  const facts = { nowMs: step.nowMs, tries: turn.tries, random: rt.random.next(), model: agent.model };
+  const next = afterLoss(outcome, facts, limits);
+  if (outcome.kind === 'rejected' && outcome.code === 'wrongKey') step.after(() => rt.model.setKey(provider, null));
+  switch (next.kind) {
+    case 'again': {
+      step.store.update('turn', turn.id, { tries: turn.tries + 1 });
+      const { retryAtMs } = outcome.kind === 'refused' ? outcome : { retryAtMs: null };
+      if (retryAtMs !== null) step.after(() => void rt.cooling.set(provider, retryAtMs));
+      return parkUntil(step, agent, outcome.kind === 'refused' ? 'rate' : 'timer', next.atMs);
+    }
+    case 'key':
+      return waitForKey(step, agent, provider);
+    case 'quarantine':
+      return quarantine(step, agent, next.message);
+    case 'failed':
+      return endTurn(step, agent, { outcome: 'failed', text: next.message, answer: 0 });
+  }
+}
+
+/** A turn that keeps failing waits for a person instead of going round (DESIGN §7). */
+export function quarantine(step: Step, agent: AgentRecord, message: string): void {
+  setPhase(step, agent, 'waiting', 'quarantine');
+  const detail = `${message}\nAllow to try again; deny to end the turn.`;
+  openRequest(step, agent, { kind: 'quarantine', title: message, detail, cluster: `quarantine:${message}`, call: 0, choices: [] });
+}
+
+function onAnswer(step: Step, agent: AgentRecord, attempt: number, answer: { blocks: readonly Block[]; stop: StopReason; usage: Usage }): void {
+  const turn = step.turn(agent.turn);
+  const blocks = storable(answer.blocks, attempt);
+  const judgement = judge(blocks, answer.stop, limits.callInputBytes);
+  const { stop, usage } = answer;
+  const entry =
+    blocks.length === 0 ? 0 : step.addEntry(agent, turn.id, { kind: 'answer', model: agent.model, blocks, stop, usage });
+  switch (judgement.kind) {
+    case 'calls':
+      step.store.update('turn', turn.id, { tries: 0 });
+      return plan(step, agent, entry, judgement.calls);
+    case 'final':
+      return finish(step, agent, judgement.text, entry);
+    case 'failed':
+      return endTurn(step, agent, { outcome: 'failed', text: judgement.text, answer: entry });
+    case 'again': {
+      if (judgement.empty && turn.tries >= limits.emptyAnswers) {
+        const text = `${agent.model} gave no usable answer ${turn.tries + 1} times in a row. Send the task again, or choose another model.`;
+        return endTurn(step, agent, { outcome: 'failed', text, answer: entry });
+      }
+      if (judgement.empty) step.store.update('turn', turn.id, { tries: turn.tries + 1 });
+      if (judgement.note !== null) step.addEntry(agent, turn.id, { kind: 'note', text: judgement.note });
+      return nextRound(step, agent);
+    }
+  }
+}
+
+/** The answer is final. A steer that came too late for it becomes a turn of its own. */
+function finish(step: Step, agent: AgentRecord, text: string, entry: number): void {
+  for (const row of step.store.range('inbox.agent', [agent.id], { limit: limits.slice })) {
+    if (row.kind !== 'steer') continue;
+    step.store.remove('inbox', row.id);
+    queueTurn(step, agent, { text: row.text, sender: row.sender, key: null });
+  }
+  endTurn(step, agent, { outcome: 'done', text, answer: entry });
+}
+
+/** Commits the plan: a row for each call; the runtime's own tools act at once, the others are looked at after the commit. */
+function plan(step: Step, agent: AgentRecord, entry: number, calls: readonly PlannedCall[]): void {
+  const offered = pinnedProfile(step, agent.profile).tools;
+  for (const planned of calls) {
+    const fields = { agent: agent.id, turn: agent.turn, entry, block: planned.block, key: planned.key, tool: planned.tool };
+    const id = step.store.insert('call', { ...fields, state: 'planned', evidence: null, started: 0, result: 0, open: 1 });
+    const call = { id, ...fields, state: 'planned' as const, evidence: null, started: 0, result: 0, open: 1 };
+    const known = offered.some((tool) => tool.name === planned.tool);
+    if (!known || planned.input === null) {
+      const names = offered.map((tool) => tool.name).join(', ');
+      const text = known ? planned.problem : `There is no tool "${planned.tool}". There are: ${names}.`;
+      finishCall(step, agent, call, { status: 'error', text });
+    } else if (isVerb(planned.tool)) runVerb(step, agent, call, planned.input);
+    else prepareCall(step, agent, call);
+  }
+  step.unsettled.add(agent.id);
+  step.callsChanged(agent.id);
+}
+
+/** The turn goes on, unless it has gone on too long. */
+export function nextRound(step: Step, agent: AgentRecord): void {
+  const turn = step.turn(agent.turn);
+  if (turn.rounds >= limits.rounds) {
+    const text = `The turn was ended after ${limits.rounds} rounds without a final answer. Send a smaller task.`;
+    return endTurn(step, agent, { outcome: 'failed', text, answer: 0 });
+  }
+  startRound(step, agent);
+}

@@ -1,0 +1,74 @@
+// The end of a step: what handlers left to do follows from the rows, and free slots are given away.
+
+import { limits } from './limits.ts';
+import { settleCalls, startCommand } from './calls.ts';
+import { lookAtNotice } from './notices.ts';
+import { enqueue, takeNext } from './queue.ts';
+import { nextRound, startAttempt } from './rounds.ts';
+import type { Step } from './step.ts';
+import { turnEndedForWaits } from './waits.ts';
+
+/** Carries out the intents of a step until none is left. Ends because each intent moves an agent forward once. */
+export function settleStep(step: Step): void {
+  do {
+    tellParents(step);
+    settleAgents(step);
+    look(step);
+    admit(step);
+  } while (step.untold.length > 0 || step.unsettled.size > 0 || step.looks.size > 0 || step.wanting.length > 0);
+}
+
+/** Each ended turn becomes an outcome of its parent, which may end the parent's wait or be due as a notice (I8, I9). */
+function tellParents(step: Step): void {
+  for (const told of step.untold.splice(0)) {
+    const child = step.agent(told.agent);
+    const parent = step.agent(child.parent);
+    const { turn, outcome } = told;
+    step.store.insert('outcome', { parent: parent.id, child: child.id, turn, outcome, revision: child.revision });
+    parent.unheard += 1;
+    if (parent.phase === 'waiting' || parent.phase === 'calling') turnEndedForWaits(step, parent, turn);
+    else step.looks.set(parent.id, (step.looks.get(parent.id) ?? false) || outcome === 'failed');
+  }
+}
+
+function settleAgents(step: Step): void {
+  for (const id of step.unsettled) {
+    step.unsettled.delete(id);
+    const agent = step.agent(id);
+    if (agent.turn === 0 || agent.phase === 'asking' || agent.phase === 'ready') continue;
+    if (settleCalls(step, agent)) nextRound(step, agent);
+  }
+}
+
+function look(step: Step): void {
+  for (const [id, failed] of step.looks) {
+    step.looks.delete(id);
+    lookAtNotice(step, step.agent(id), failed);
+  }
+}
+
+/** Gives free slots to those who want one now and then to those who wait in the queue. */
+function admit(step: Step): void {
+  const { slots, rt } = step;
+  for (const id of step.wanting.splice(0)) {
+    const agent = step.agent(id);
+    if (agent.phase !== 'ready') continue; // interrupted within the same step
+    if (!slots.modelQueue && slots.modelUsed < rt.options.modelSlots) startAttempt(step, agent);
+    else enqueue(step, { slot: 'model', urgency: agent.urgency, root: agent.root, agent: id, call: 0 });
+  }
+  let started = 0;
+  while (slots.modelQueue && slots.modelUsed < rt.options.modelSlots && started < limits.slice) {
+    const row = takeNext(step, 'model');
+    if (row === undefined) break;
+    const agent = step.agent(row.agent);
+    if (agent.phase === 'ready') startAttempt(step, agent);
+    started += 1;
+  }
+  while (slots.commandQueue && slots.commandUsed < rt.options.commandSlots && started < limits.slice) {
+    const row = takeNext(step, 'command');
+    if (row === undefined) break;
+    startCommand(step, row.call);
+    started += 1;
+  }
+  if (started === limits.slice) step.after(() => rt.post({ kind: 'admit' }));
+}

@@ -1,0 +1,201 @@
+// Starting agents: one by a client, or many by an agent in slices, each slice whole in one transaction.
+
+import type { AgentRecord, CallRecord } from '../core/rows.ts';
+import { firstLine } from '../core/text.ts';
+import { parseVerb, type SpawnTask, type Verb } from '../core/verbs.ts';
+import type { Isolation, Mode } from '../protocol/agent.ts';
+import { callId } from '../protocol/ids.ts';
+import { openCall } from './calls.ts';
+import { inputOf } from './jobs.ts';
+import { limits } from './limits.ts';
+import { pinProfile, profileNames } from './profiles.ts';
+import { finishCall } from './results.ts';
+import type { Step } from './step.ts';
+import { insertTurn, openTurn, senderOf } from './turns.ts';
+
+type SpawnVerb = Extract<Verb, { kind: 'spawn_agent' }>;
+
+export interface Birth {
+  /** 0: a root. */
+  readonly parent: number;
+  readonly name: string;
+  readonly text: string;
+  readonly profile: number;
+  readonly model: string;
+  readonly isolation: Isolation;
+  readonly mode: Mode;
+  readonly place: number;
+  readonly key: string | null;
+}
+
+/** Makes an agent with its first turn open. */
+export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; readonly turn: number } {
+  const { text, ...fields } = birth;
+  const parent = birth.parent === 0 ? null : step.agent(birth.parent);
+  const agent = step.insertAgent({
+    ...blank,
+    ...fields,
+    root: parent?.root ?? 0,
+    depth: parent === null ? 0 : parent.depth + 1,
+    task: firstLine(text, limits.taskChars),
+    doing: firstLine(text, limits.taskChars),
+    since: step.nowMs,
+    created: step.nowMs,
+    noticeGap: limits.noticeFirstMs,
+  });
+  if (parent !== null) parent.children += 1;
+  const turn = insertTurn(step, {
+    agent: agent.id,
+    state: 'open',
+    cause: parent === null ? 'message' : 'spawn',
+    sender: birth.parent,
+    text: null,
+    key: null,
+  });
+  step.addEntry(agent, turn, { kind: 'user', from: senderOf(birth.parent), text, delivery: 'turn' });
+  openTurn(step, agent, turn, parent === null ? 0 : 1);
+  return { agent, turn };
+}
+
+/** Why an agent may not start `count` more; null when it may. */
+export function spawnProblem(step: Step, agent: AgentRecord, count: number): string | null {
+  if (agent.depth + 1 > limits.depth) return `Agents may be nested ${limits.depth} deep, and you are at that depth. Do the work yourself.`;
+  for (const each of step.lineage(agent.id)) {
+    if (each.halted !== 0) return `${each.name} was stopped by a person, so nothing new starts under it. End your turn.`;
+    if (each.closed !== 0) return `${each.name} is closed. End your turn.`;
+    if (each.maxAgents !== null && each.bAgents + count > each.maxAgents) {
+      return `The budget of ${each.name} is ${each.maxAgents} agents and ${each.bAgents} are there, so ${count} more may not start. Do the work yourself or start fewer.`;
+    }
+    if (each.maxDepth !== null && agent.depth + 1 - each.depth > each.maxDepth) {
+      return `The budget of ${each.name} allows agents ${each.maxDepth} deep below it. Do the work yourself.`;
+    }
+  }
+  return null;
+}
+
+/** Begins a batch: checks all of it, then starts the first slice. */
+export function startSpawn(step: Step, agent: AgentRecord, call: CallRecord, verb: SpawnVerb): void {
+  const problem = batchProblem(step, agent, verb);
+  if (problem !== null) {
+    finishCall(step, agent, call, { status: 'error', text: problem });
+    return;
+  }
+  call.evidence = JSON.stringify({ next: 0, before: agent.children });
+  spawnSlice(step, agent, call, verb);
+}
+
+function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string | null {
+  if (verb.tasks.length > limits.spawnTasks) return `One call starts at most ${limits.spawnTasks} agents; this asks for ${verb.tasks.length}.`;
+  if (verb.profile !== null && pinProfile(step, verb.profile) === null) {
+    return `There is no profile "${verb.profile}". There are: ${profileNames()}.`;
+  }
+  const names = verb.tasks.flatMap((task) => (task.name === null ? [] : [task.name]));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined && names.length <= limits.namesListed) return `Two tasks are named "${twice}". Names must differ.`;
+  return spawnProblem(step, agent, verb.tasks.length);
+}
+
+/** The next slice of a batch whose call is still open. */
+export function onSpawnMore(step: Step, id: number): void {
+  const call = openCall(step, id);
+  if (call === null) return;
+  const verb = parseVerb(call.tool, inputOf(step, call));
+  if (verb.kind === 'spawn_agent') spawnSlice(step, step.agent(call.agent), call, verb);
+}
+
+interface SpawnProgress {
+  readonly next: number;
+  /** Children that the agent had before the batch: generated names go on from there. */
+  readonly before: number;
+}
+
+function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: SpawnVerb): void {
+  const progress: SpawnProgress = JSON.parse(call.evidence ?? '{"next":0,"before":0}');
+  const end = Math.min(verb.tasks.length, progress.next + limits.slice);
+  const pinned = pinProfile(step, verb.profile ?? 'implementer');
+  if (pinned === null) return;
+  const common = {
+    parent: agent.id,
+    profile: pinned.blob,
+    model: verb.model ?? pinned.profile.model ?? agent.model,
+    isolation: verb.isolation ?? pinned.profile.isolation,
+    mode: agent.mode,
+    place: agent.place,
+    key: null,
+  };
+  for (let i = progress.next; i < end; i++) {
+    const task = verb.tasks[i];
+    if (task === undefined) break;
+    const name = task.name === null ? generatedName(progress, i) : freeName(step, agent.id, task.name);
+    bear(step, { ...common, name, text: task.task });
+  }
+  if (end < verb.tasks.length) {
+    step.store.update('call', call.id, { evidence: JSON.stringify({ ...progress, next: end }) });
+    step.unsettled.add(agent.id);
+    step.after(() => step.rt.post({ kind: 'spawnMore', call: callId(call.id) }));
+    return;
+  }
+  finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, progress) });
+}
+
+const generatedName = (progress: SpawnProgress, index: number): string => `agent-${progress.before + index + 1}`;
+
+function namesText(tasks: readonly SpawnTask[], progress: SpawnProgress): string {
+  const names = tasks.map((task, index) => task.name ?? generatedName(progress, index));
+  const count = `Started ${names.length} agent${names.length === 1 ? '' : 's'}: `;
+  if (names.length <= limits.namesListed) return `${count}${names.join(', ')}.`;
+  return `${count}${names.slice(0, 3).join(', ')}, … ${names.at(-1) ?? ''}. Use list_agents for all names.`;
+}
+
+/** A name that no child of the parent has: the wanted one, or the wanted one with the first free number. */
+export function freeName(step: Step, parent: number, wanted: string): string {
+  const taken = (name: string): boolean => step.store.range('agent.named', [parent, name], { limit: 1 }).length > 0;
+  if (!taken(wanted)) return wanted;
+  for (let n = 2; ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
+}
+
+/** A folder's row, made when it is new. */
+export function placeOf(step: Step, path: string): number {
+  return step.store.range('place.path', [path], { limit: 1 })[0]?.id ?? step.store.insert('place', { path });
+}
+
+const blank = {
+  phase: 'idle',
+  why: null,
+  turn: 0,
+  head: 0,
+  bytes: 0,
+  forkAgent: 0,
+  forkEntry: 0,
+  outcome: null,
+  queued: 0,
+  children: 0,
+  openChildren: 0,
+  heard: 0,
+  unheard: 0,
+  requests: 0,
+  changes: 0,
+  rank: 5,
+  crashes: 0,
+  urgency: 0,
+  microUsd: 0,
+  tokens: 0,
+  bAgents: 0,
+  bRunning: 0,
+  bWaiting: 0,
+  bNeeds: 0,
+  bFailed: 0,
+  bDone: 0,
+  bMicroUsd: 0,
+  bTokens: 0,
+  bHeldMicroUsd: 0,
+  bHeldTokens: 0,
+  maxMicroUsd: null,
+  maxTokens: null,
+  maxAgents: null,
+  maxDepth: null,
+  endBy: null,
+  closed: 0,
+  revision: 1,
+  halted: 0,
+} as const satisfies Partial<AgentRecord>;

@@ -1,0 +1,198 @@
+// A step is one transaction's worth of work: the rows that events read and change, and the effects that run
+// once it is committed.
+//
+// Agents are read once and kept for the length of the step; handlers change the object, and `flush` writes
+// what differs, adds the difference to the counts of every ancestor, and notes who must be told. Nothing here
+// outlives the step, so a step that is rolled back leaves no trace (I1).
+
+import { addToBranch, difference, rankOf, shareOf, type Share } from '../core/branch.ts';
+import { must } from '../core/assert.ts';
+import type { AgentRecord, TurnRecord } from '../core/rows.ts';
+import { utf8Bytes } from '../core/text.ts';
+import type { EntryBody, Outcome } from '../protocol/entry.ts';
+import type { News, Store } from '../ports.ts';
+import { limits } from './limits.ts';
+import type { Runtime, Slots } from './memory.ts';
+
+interface Held {
+  readonly row: AgentRecord;
+  was: AgentRecord;
+  share: Share;
+}
+
+export class Step {
+  readonly rt: Runtime;
+  readonly store: Store;
+  readonly nowMs: number;
+  /** Slots and backlogs as they will be when this step is committed. */
+  readonly slots: Slots;
+  /** Run in order after the commit, never otherwise. */
+  readonly effects: (() => void)[] = [];
+  // Intents: what handlers leave for `settle` and `admit` at the end of the step, so that they call nobody back.
+  /** Agents that want a model slot, in order; each gets a slot or a place in the queue. */
+  readonly wanting: number[] = [];
+  /** Agents whose calls changed: their phase follows from the calls that are still open. */
+  readonly unsettled = new Set<number>();
+  /** Turns that ended and whose parents are still to be told. */
+  readonly untold: { readonly agent: number; readonly turn: number; readonly outcome: Outcome }[] = [];
+  /** Agents that may be due a notice; true: something failed, tell at once. */
+  readonly looks = new Map<number, boolean>();
+
+  private readonly agents = new Map<number, Held>();
+  private readonly lists = new Set<number>();
+  private readonly spoke = new Set<number>();
+  private readonly calls = new Set<number>();
+  private readonly requests = new Set<number>();
+  private readonly changes = new Set<number>();
+  private readonly ended: number[] = [];
+  private readonly moved = new Set<number>();
+  private firstEntry = 0;
+  private lastEntry = 0;
+
+  constructor(rt: Runtime) {
+    this.rt = rt;
+    this.store = rt.store;
+    this.nowMs = rt.clock.nowMs();
+    this.slots = { ...rt.slots };
+  }
+
+  /** Remembers what to do after the commit. */
+  after(effect: () => void): void {
+    this.effects.push(effect);
+  }
+
+  /** The agent, to read and to change; undefined when there is none. */
+  findAgent(id: number): AgentRecord | undefined {
+    const held = this.agents.get(id);
+    if (held !== undefined) return held.row;
+    const row = this.store.get('agent', id);
+    if (row !== undefined) this.agents.set(id, { row, was: { ...row }, share: shareOf(row) });
+    return row;
+  }
+
+  /** The agent, which must exist. */
+  agent(id: number): AgentRecord {
+    return must(this.findAgent(id), 'an agent that is referred to exists', { id });
+  }
+
+  turn(id: number): TurnRecord {
+    return must(this.store.get('turn', id), 'a turn that is referred to exists', { id });
+  }
+
+  /** Adds an agent to the forest and to the counts of its ancestors. */
+  insertAgent(fields: Omit<AgentRecord, 'id'>): AgentRecord {
+    const row: AgentRecord = { id: 0, ...fields };
+    const share = shareOf(row);
+    addToBranch(row, share);
+    row.rank = rankOf(row);
+    const { id: _none, ...columns } = row;
+    row.id = this.store.insert('agent', columns);
+    if (row.root === 0) {
+      row.root = row.id;
+      this.store.update('agent', row.id, { root: row.id });
+    }
+    this.agents.set(row.id, { row, was: { ...row }, share });
+    this.addUp(row.parent, share);
+    this.lists.add(row.parent);
+    this.moved.add(row.id);
+    return row;
+  }
+
+  /** The agent and its ancestors, the agent first. Depth is bounded by limits.depth. */
+  lineage(id: number): AgentRecord[] {
+    const lineage: AgentRecord[] = [];
+    for (let at = id; at !== 0; at = this.agent(at).parent) lineage.push(this.agent(at));
+    return lineage;
+  }
+
+  /** Appends to a transcript. Returns the entry's id, which is also the cursor of those who follow. */
+  addEntry(agent: AgentRecord, turn: number, body: EntryBody): number {
+    const json = JSON.stringify(body);
+    const bytes = utf8Bytes(json);
+    const inline = bytes <= limits.entryInlineBytes;
+    const id = this.store.insert('entry', {
+      agent: agent.id,
+      turn,
+      at: this.nowMs,
+      kind: body.kind,
+      body: inline ? json : null,
+      blob: inline ? 0 : this.store.putBlob(json),
+      bytes,
+    });
+    agent.head = id;
+    agent.bytes += bytes;
+    if (this.firstEntry === 0) this.firstEntry = id;
+    this.lastEntry = id;
+    this.spoke.add(agent.id);
+    return id;
+  }
+
+  callsChanged(agent: number): void {
+    this.calls.add(agent);
+  }
+
+  requestsChanged(agent: number): void {
+    this.requests.add(agent);
+  }
+
+  changesChanged(agent: number): void {
+    this.changes.add(agent);
+  }
+
+  turnEnded(turn: number): void {
+    this.ended.push(turn);
+  }
+
+  /** Writes every changed agent, and its share to every ancestor. */
+  flush(): void {
+    for (const held of [...this.agents.values()]) {
+      const share = shareOf(held.row);
+      const change = difference(held.share, share);
+      if (change === null) continue;
+      held.share = share;
+      this.addUp(held.row.id, change);
+    }
+    for (const held of this.agents.values()) this.write(held);
+  }
+
+  /** Whom the commit concerns. Read after `flush`. */
+  news(): News {
+    return {
+      agents: this.moved,
+      lists: this.lists,
+      firstEntry: this.firstEntry,
+      lastEntry: this.lastEntry,
+      spoke: this.spoke,
+      calls: this.calls,
+      requests: this.requests,
+      changes: this.changes,
+      ended: this.ended,
+    };
+  }
+
+  private addUp(from: number, change: Readonly<Share>): void {
+    for (let at = from; at !== 0; ) {
+      const agent = this.agent(at);
+      addToBranch(agent, change);
+      at = agent.parent;
+    }
+  }
+
+  private write(held: Held): void {
+    const { row, was } = held;
+    row.rank = rankOf(row);
+    const patch = changedColumns(was, row);
+    if (patch === null) return;
+    this.store.update('agent', row.id, patch);
+    this.moved.add(row.id);
+    if (row.rank !== was.rank) this.lists.add(row.parent);
+    held.was = { ...row };
+  }
+}
+
+/** The columns in which two versions of a row differ; null when in none. */
+function changedColumns(was: AgentRecord, row: AgentRecord): Partial<Omit<AgentRecord, 'id'>> | null {
+  const changed = Object.entries(row).filter(([name, value]) => Reflect.get(was, name) !== value);
+  return changed.length === 0 ? null : Object.fromEntries(changed);
+}
+

@@ -1,0 +1,100 @@
+// Turns: how one opens, goes to its next round, parks and ends.
+
+import { head, firstLine } from '../core/text.ts';
+import type { AgentRecord, TurnRecord } from '../core/rows.ts';
+import type { Phase, WaitReason } from '../protocol/agent.ts';
+import type { Outcome, Sender } from '../protocol/entry.ts';
+import { agentId } from '../protocol/ids.ts';
+import { limits } from './limits.ts';
+import { leaveQueues } from './queue.ts';
+import type { Step } from './step.ts';
+import { clearTimers } from './timers.ts';
+
+/** Moves an agent to a phase. `why` is set exactly when it waits (I16). */
+export function setPhase(step: Step, agent: AgentRecord, phase: Phase, why: WaitReason | null = null): void {
+  if (agent.phase === phase && agent.why === why) return;
+  agent.phase = phase;
+  agent.why = why;
+  agent.since = step.nowMs;
+}
+
+/** Who wrote, as transcripts say it. */
+export const senderOf = (sender: number): Sender => (sender === 0 ? 'person' : agentId(sender));
+
+type TurnStart = Pick<TurnRecord, 'agent' | 'state' | 'cause' | 'sender' | 'text' | 'key'>;
+
+/** Adds a turn that has not begun; returns its id. */
+export function insertTurn(step: Step, start: TurnStart): number {
+  const none = { outcome: null, brief: '', answer: 0, result: null, rounds: 0, tries: 0, ended: 0 };
+  return step.store.insert('turn', { ...start, ...none, started: step.nowMs });
+}
+
+/** The agent wants a model slot for its next round. */
+export function startRound(step: Step, agent: AgentRecord): void {
+  setPhase(step, agent, 'ready');
+  step.wanting.push(agent.id);
+}
+
+/** Begins a turn whose first entry is written already. Its parent counts it as at work. */
+export function openTurn(step: Step, agent: AgentRecord, turn: number, urgency: number): void {
+  if (agent.phase === 'idle' && agent.parent !== 0) step.agent(agent.parent).openChildren += 1;
+  agent.turn = turn;
+  agent.urgency = urgency;
+  agent.crashes = 0;
+  agent.halted = 0;
+  startRound(step, agent);
+}
+
+/** Begins the oldest queued turn, if there is one. Returns whether it did. */
+export function openQueued(step: Step, agent: AgentRecord): boolean {
+  const turn = step.store.range('turn.queued', [agent.id], { limit: 1 })[0];
+  if (turn === undefined) return false;
+  const text = turn.text ?? '';
+  agent.queued -= 1;
+  step.store.update('turn', turn.id, { state: 'open', text: null, started: step.nowMs });
+  step.addEntry(agent, turn.id, { kind: 'user', from: senderOf(turn.sender), text, delivery: 'turn' });
+  agent.doing = firstLine(text, limits.taskChars);
+  openTurn(step, agent, turn.id, turn.sender === 0 ? 0 : 1);
+  return true;
+}
+
+/** A message that becomes a turn of its own when those before it have ended. Returns the turn's id. */
+export function queueTurn(step: Step, agent: AgentRecord, message: { text: string; sender: number; key: string | null }): number {
+  agent.queued += 1;
+  return insertTurn(step, { agent: agent.id, state: 'queued', cause: 'message', ...message });
+}
+
+export interface Ending {
+  readonly outcome: Outcome;
+  /** What it said last, or why it failed. */
+  readonly text: string;
+  /** The entry that holds the whole of it; 0: none. */
+  readonly answer: number;
+}
+
+/**
+ * Ends the open turn: row, last entry and, through `settle`, the parent's outcome and counts, in one transaction
+ * (I9). Calls and attempts of the turn must be settled before. Then the next queued turn begins, unless halted.
+ */
+export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
+  const turn = agent.turn;
+  step.store.update('turn', turn, {
+    state: 'ended',
+    outcome: ending.outcome,
+    brief: head(ending.text, limits.briefChars),
+    answer: ending.answer,
+    ended: step.nowMs,
+  });
+  const said = ending.outcome === 'done' ? '' : head(ending.text, limits.briefChars);
+  step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: said });
+  if (agent.phase === 'ready') leaveQueues(step, agent.id);
+  if (agent.phase === 'waiting') clearTimers(step, agent.id, 'rate');
+  agent.turn = 0;
+  agent.outcome = ending.outcome;
+  agent.doing = firstLine(ending.text, limits.taskChars);
+  setPhase(step, agent, 'idle');
+  if (agent.parent !== 0) step.agent(agent.parent).openChildren -= 1; // a queued turn that opens counts it again
+  step.turnEnded(turn);
+  if (agent.parent !== 0) step.untold.push({ agent: agent.id, turn, outcome: ending.outcome });
+  if (agent.halted !== 0 || !openQueued(step, agent)) step.looks.set(agent.id, false);
+}

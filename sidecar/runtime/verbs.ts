@@ -1,0 +1,88 @@
+// The runtime's own tools: what they do to rows. All of it happens in the step that takes the model's answer,
+// so parent and child move together (I9).
+
+import type { AgentRecord, CallRecord } from '../core/rows.ts';
+import { utf8Bytes } from '../core/text.ts';
+import { parseVerb, type Verb } from '../core/verbs.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import { limits } from './limits.ts';
+import { openRequest } from './requests.ts';
+import { finishCall } from './results.ts';
+import { startSpawn } from './spawn.ts';
+import type { Step } from './step.ts';
+import { startWait } from './waits.ts';
+
+/** Carries out a call of one of the runtime's tools. Its result comes now, or when what it waits for has come. */
+export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input: JsonObject): void {
+  const verb = parseVerb(call.tool, input);
+  const done = (text: string): void => finishCall(step, agent, call, { status: 'ok', text });
+  const error = (text: string): void => finishCall(step, agent, call, { status: 'error', text });
+  switch (verb.kind) {
+    case 'invalid':
+      return error(verb.message);
+    case 'spawn_agent':
+      begin(step, call);
+      return startSpawn(step, agent, call, verb);
+    case 'wait_agent':
+      begin(step, call);
+      return startWait(step, agent, call, verb);
+    case 'list_agents':
+      return done(listAgents(step, agent, verb.after));
+    case 'send_message':
+      return sendMessage(step, agent, verb, { done, error });
+    case 'submit_result':
+      step.store.update('turn', agent.turn, { result: JSON.stringify(verb.result) });
+      return done('Recorded. It is handed over when you end your turn.');
+    case 'ask_user': {
+      step.store.update('call', call.id, { state: 'asking' });
+      const { question, choices } = verb;
+      openRequest(step, agent, { kind: 'question', title: question, detail: question, cluster: null, call: call.id, choices });
+      return;
+    }
+  }
+}
+
+function begin(step: Step, call: CallRecord): void {
+  call.state = 'started';
+  step.store.update('call', call.id, { state: 'started', started: step.nowMs });
+}
+
+interface Say {
+  readonly done: (text: string) => void;
+  readonly error: (text: string) => void;
+}
+
+function sendMessage(step: Step, agent: AgentRecord, verb: Extract<Verb, { kind: 'send_message' }>, say: Say): void {
+  if (utf8Bytes(verb.text) > limits.siblingMessageBytes) {
+    return say.error(`A message has at most ${limits.siblingMessageBytes} bytes. Write the text to a file and send its path.`);
+  }
+  const to = addressee(step, agent, verb.to);
+  if (to === undefined) {
+    return say.error(`There is no agent "${verb.to}" among yours or beside you. Use a name, or "parent".`);
+  }
+  step.store.insert('inbox', { agent: to.id, sender: agent.id, kind: 'message', text: verb.text, key: null, at: step.nowMs });
+  say.done(`Left for ${to.name}: it reads it at its next step.`);
+}
+
+function addressee(step: Step, agent: AgentRecord, name: string): AgentRecord | undefined {
+  if (name === 'parent') return agent.parent === 0 ? undefined : step.agent(agent.parent);
+  const named = (parent: number): AgentRecord | undefined => {
+    const row = step.store.range('agent.named', [parent, name], { limit: 1 })[0];
+    return row === undefined ? undefined : step.agent(row.id);
+  };
+  // Roots are not beside each other: they belong to different pieces of work.
+  return named(agent.id) ?? (agent.parent === 0 ? undefined : named(agent.parent));
+}
+
+function listAgents(step: Step, agent: AgentRecord, after: string | null): string {
+  const from = after === null ? undefined : step.store.range('agent.named', [agent.id, after], { limit: 1 })[0];
+  const rows = step.store.range('agent.children', [agent.id], { after: from?.id ?? 0, limit: limits.listAgents + 1 });
+  if (rows.length === 0) return 'You have no agents.';
+  const lines = rows.slice(0, limits.listAgents).map((row) => {
+    const child = step.agent(row.id);
+    const state = child.phase === 'idle' ? (child.outcome ?? 'new') : child.phase === 'waiting' ? `waits (${child.why})` : 'at work';
+    return `- ${child.name}: ${state}. ${child.doing}`;
+  });
+  if (rows.length > limits.listAgents) lines.push(`More: list_agents with after "${rows[limits.listAgents - 1]?.name ?? ''}".`);
+  return lines.join('\n');
+}
