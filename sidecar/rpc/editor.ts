@@ -1,0 +1,163 @@
+// What the sidecar asks of clients: unsaved buffers, edits of open files, keys.
+//
+// A path goes to the windows whose workspaces hold it, the one that was used last first. A window that does not
+// answer within limits.editorMs counts as not there, and then the file on disk is what there is. A key is asked
+// of every client that offers secrets; the first that has it wins (DESIGN §2). Each call posts exactly once.
+
+import { realpath } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+
+import type { EditorAbility, EditorMethods } from '../protocol/methods.ts';
+import type { Clients } from '../ports.ts';
+import { limits } from '../runtime/limits.ts';
+import type { EditorMethod, Peer } from './peer.ts';
+
+type Answer<M extends EditorMethod> = EditorMethods[M]['result'];
+
+/** The open buffers of editors, for tools and review. */
+export interface Buffers {
+  /** The text of an unsaved buffer; null when no editor has the path open and changed. */
+  readText(path: string, post: (text: string | null) => void): void;
+  /** Replaces ranges of an open buffer as one undo step; false when no editor did it, and then nothing was changed. */
+  applyEdit(edit: EditorMethods['editor/applyEdit']['params'], post: (applied: boolean) => void): void;
+}
+
+export interface EditorsOptions {
+  readonly warn: (message: string, fields: Readonly<Record<string, string | number>>) => void;
+  /** For tests. */
+  readonly editorMs?: number;
+  readonly secretMs?: number;
+}
+
+export class Editors implements Clients, Buffers {
+  readonly #options: EditorsOptions;
+  /** Clients that said hello, each with the folders of its window. */
+  readonly #folders = new Map<Peer, Set<string>>();
+
+  constructor(options: EditorsOptions) {
+    this.#options = options;
+  }
+
+  /** A client said hello: learns which folders its window has, links resolved. */
+  add(peer: Peer): void {
+    const named = peer.hello?.workspaces ?? [];
+    const known = new Set(named);
+    this.#folders.set(peer, known);
+    // Tools name files with links resolved; a window names its folders as they were opened.
+    for (const folder of named) realpath(folder, (error, real) => void (error === null && known.add(real)));
+  }
+
+  remove(peer: Peer): void {
+    this.#folders.delete(peer);
+  }
+
+  readText(file: string, post: (text: string | null) => void): void {
+    this.#askInTurn(
+      'editor/readText',
+      { path: file },
+      {
+        wanted: (answer) => answer.text !== null,
+        post: (answer) => post(answer?.text ?? null),
+      },
+    );
+  }
+
+  applyEdit(edit: EditorMethods['editor/applyEdit']['params'], post: (applied: boolean) => void): void {
+    this.#askInTurn('editor/applyEdit', edit, {
+      wanted: (answer) => answer.applied,
+      post: (answer) => post(answer !== null),
+    });
+  }
+
+  secret(
+    provider: string,
+    post: (key: { readonly key: string; readonly baseUrl?: string } | null) => void,
+  ): void {
+    const asked = this.#ableTo('secrets');
+    let left = asked.length;
+    let over = false;
+    const hear = (answer: Answer<'editor/secret'> | null): void => {
+      left -= 1;
+      if (over || (0 < left && (answer?.key ?? null) === null)) return;
+      over = true;
+      const { key = null, baseUrl } = answer ?? {};
+      post(key === null ? null : { key, ...(baseUrl === undefined ? {} : { baseUrl }) });
+    };
+    // A post never comes before its call has returned (ports.ts).
+    if (left === 0) setImmediate(() => post(null));
+    const question = {
+      method: 'editor/secret',
+      params: { provider },
+      withinMs: this.#options.secretMs ?? limits.secretMs,
+    } as const;
+    for (const peer of asked) askWithin(peer, question, hear);
+  }
+
+  #ableTo(ability: EditorAbility): Peer[] {
+    return [...this.#folders.keys()].filter((peer) => peer.hello?.can.includes(ability) === true);
+  }
+
+  /** Asks one window after the other until one gives what is wanted; null when none does. */
+  #askInTurn<M extends 'editor/readText' | 'editor/applyEdit'>(
+    method: M,
+    params: EditorMethods[M]['params'],
+    done: {
+      readonly wanted: (answer: Answer<M>) => boolean;
+      readonly post: (answer: Answer<M> | null) => void;
+    },
+  ): void {
+    const { path: file } = params;
+    const windows = this.#ableTo('buffers')
+      .filter((peer) => [...(this.#folders.get(peer) ?? [])].some((folder) => holds(folder, file)))
+      .sort((a, b) => b.usedMs - a.usedMs);
+    const withinMs = this.#options.editorMs ?? limits.editorMs;
+    const next = (): void => {
+      const peer = windows.shift();
+      if (peer === undefined) {
+        setImmediate(() => done.post(null));
+        return;
+      }
+      askWithin(peer, { method, params, withinMs }, (answer, late) => {
+        if (late) {
+          this.#options.warn('a window did not answer in time', { method, client: peer.id, path: file });
+        }
+        if (answer !== null && done.wanted(answer)) done.post(answer);
+        else next();
+      });
+    };
+    next();
+  }
+}
+
+interface Question<M extends EditorMethod> {
+  readonly method: M;
+  readonly params: EditorMethods[M]['params'];
+  readonly withinMs: number;
+}
+
+/** Asks one client; null when it does not know, fails, is gone, or is late. */
+function askWithin<M extends EditorMethod>(
+  peer: Peer,
+  { method, params, withinMs }: Question<M>,
+  post: (answer: Answer<M> | null, late: boolean) => void,
+): void {
+  let over = false;
+  const end = (answer: Answer<M> | null, late: boolean): void => {
+    if (over) return;
+    over = true;
+    clearTimeout(timer);
+    post(answer, late);
+  };
+  const timer = setTimeout(() => end(null, true), withinMs);
+  timer.unref();
+  peer.ask(method, params, (answer) => end(answer, false));
+}
+
+/** Whether a file is the folder or below it, as this platform compares names. */
+function holds(folder: string, file: string): boolean {
+  const fold = (text: string): string =>
+    process.platform === 'win32' || process.platform === 'darwin' ? text.toLowerCase() : text;
+  const relative = path.relative(fold(folder), fold(file));
+  return relative === '' || (!relative.startsWith('..') && !path.isAbsolute(relative));
+}

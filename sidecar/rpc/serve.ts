@@ -1,0 +1,336 @@
+// The server side of the wire: hello, then the methods of protocol/methods.ts.
+//
+// Reads are answered from the last commit. What changes something is checked and posted to the runtime, and
+// answered after its commit (I1). A client that runs inside a command of an agent lends that command's slot back
+// while it waits or follows (I5). Not here: sockets (listen.ts), what follows show (views.ts).
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Socket } from 'node:net';
+import process from 'node:process';
+
+import { RoostError } from '../protocol/errors.ts';
+import type { MethodName, Params, Result, StoreInfo } from '../protocol/methods.ts';
+import { build, protocolVersion } from '../protocol/version.ts';
+import type { Clients, Clock, Publish, Reads, Review } from '../ports.ts';
+import type { ClientEvent, Reply, RuntimeMethod } from '../runtime/event.ts';
+import type { Host } from '../runtime/host.ts';
+import { limits } from '../runtime/limits.ts';
+import { createAnswers } from './answers.ts';
+import { Editors, type Buffers } from './editor.ts';
+import { Follows } from './follow.ts';
+import { Peer } from './peer.ts';
+import { isMethod, validate } from './validate.ts';
+import { Waits } from './waits.ts';
+
+/** What the server uses of the runtime and of review; asked for at the first call, so that they can be made later. */
+export interface Behind {
+  readonly host: Pick<Host, 'post' | 'loop' | 'slots' | 'trouble'>;
+  readonly review: Pick<Review, 'detail'>;
+}
+
+export interface ServerLog {
+  info(message: string, fields?: Readonly<Record<string, string | number>>): void;
+  warn(message: string, fields?: Readonly<Record<string, string | number>>): void;
+  error(message: string, fields?: Readonly<Record<string, string | number>>): void;
+}
+
+export interface ServerOptions {
+  /** The store's directory. */
+  readonly directory: string;
+  readonly nonce: string;
+  readonly reads: Reads;
+  readonly behind: () => Behind;
+  /** A clock with an alarm of its own that counts elapsed time. */
+  readonly newClock: () => Clock;
+  readonly log: ServerLog;
+  readonly about: () => Pick<StoreInfo, 'durability' | 'startedAtMs' | 'privateBytes'>;
+  readonly models: () => Result<'model/list'>;
+  /** A client asked the sidecar to end; the answer is on its way when this is called. */
+  readonly shutdown: () => void;
+  /** For tests. */
+  readonly helloMs?: number;
+}
+
+export interface Server {
+  /** For the runtime: who follows is told what was committed. */
+  readonly publish: Publish;
+  /** For the runtime: keys that clients have. */
+  readonly clients: Clients;
+  /** For tools and review: what editors have open. */
+  readonly buffers: Buffers;
+  /** Takes a new connection. */
+  accept(socket: Socket): void;
+  /** Connections, with and without hello. */
+  clientCount(): number;
+  /** When the last call came, on the monotonic clock of `newClock`; connections that end count as well. */
+  usedMs(): number;
+  /** Tells followers of the fleet that `trouble` has changed. */
+  fleetChanged(): void;
+  /** Ends all connections once their answers are on the way. Safe to call twice (case 195). */
+  close(): void;
+}
+
+type Handlers = {
+  readonly [M in MethodName]: (params: Params<M>, peer: Peer) => Result<M> | Promise<Result<M>>;
+};
+
+export function createServer(options: ServerOptions): Server {
+  const server = new Serving(options);
+  return {
+    publish: server.publish(),
+    clients: server.editors,
+    buffers: server.editors,
+    accept: (socket) => server.accept(socket),
+    clientCount: () => server.peers.size,
+    usedMs: () => server.usedMs,
+    fleetChanged: () => server.follows.fleetChanged(),
+    close: () => server.close(),
+  };
+}
+
+class Serving {
+  readonly peers = new Set<Peer>();
+  readonly editors: Editors;
+  readonly follows: Follows;
+  usedMs: number;
+  readonly #options: ServerOptions;
+  readonly #clock: Clock;
+  readonly #waits: Waits;
+  readonly #handlers: Handlers;
+  readonly #nonceHash: Buffer;
+  /** Waits and follows of a client that runs inside a command: above 0, the command's slot is lent. */
+  readonly #lending = new Map<Peer, number>();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#clock = options.newClock();
+    this.usedMs = this.#clock.monotonicMs();
+    this.#nonceHash = hash(options.nonce);
+    this.editors = new Editors({ warn: (message, fields) => options.log.warn(message, fields) });
+    this.follows = new Follows({
+      reads: options.reads,
+      clock: options.newClock(),
+      trouble: () => options.behind().host.trouble(),
+      failed: (error) => this.#failed(error),
+    });
+    this.#waits = new Waits({ reads: options.reads, clock: options.newClock() });
+    this.#handlers = this.#makeHandlers();
+  }
+
+  publish(): Publish {
+    const { follows } = this;
+    return {
+      committed: (news) => {
+        if (news.ended.length !== 0) this.#waits.ended(news.ended);
+        follows.committed(news);
+      },
+      delta: (agent, text, thinking) => follows.delta(agent, text, thinking),
+      streamEnd: (agent) => follows.streamEnd(agent),
+      output: (agent, call, text) => follows.output(agent, call, text),
+    };
+  }
+
+  accept(socket: Socket): void {
+    this.#lastId += 1;
+    const peer = new Peer(this.#lastId, socket, {
+      request: (from, method, params) => this.#request(from, method, params),
+      drained: (from) => this.follows.drained(from),
+      gone: (from) => this.#gone(from),
+      failed: (error) => this.#failed(error),
+    });
+    this.peers.add(peer);
+    if (this.#closed || limits.clients < this.peers.size) {
+      peer.refuse(`${this.peers.size - 1} clients are connected already. Close some, or try again later.`);
+      return;
+    }
+    // A connection that says nothing holds nothing but this timer.
+    setTimeout(() => {
+      if (peer.hello === null) peer.refuse('No hello came. The first call of a connection must be hello.');
+    }, this.#options.helloMs ?? limits.helloMs).unref();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const peer of this.peers) peer.end();
+  }
+
+  #request(peer: Peer, method: string, params: unknown): unknown {
+    peer.usedMs = this.#clock.monotonicMs();
+    this.usedMs = peer.usedMs;
+    if (peer.hello !== null) return this.#dispatch(peer, method, params);
+    try {
+      if (method !== 'hello') {
+        throw new RoostError(
+          'protocol/hello',
+          `The first call of a connection must be hello, not ${method}.`,
+        );
+      }
+      return this.#hello(peer, params);
+    } catch (error) {
+      peer.end();
+      throw error;
+    }
+  }
+
+  #dispatch(peer: Peer, method: string, params: unknown): unknown {
+    if (isMethod(method)) return this.#call(peer, method, params);
+    throw new RoostError(
+      'request/unknownMethod',
+      `This sidecar (build ${build}) has no method ${method}. Update Roost, or leave it out.`,
+    );
+  }
+
+  #call<M extends MethodName>(peer: Peer, method: M, params: unknown): Result<M> | Promise<Result<M>> {
+    return this.#handlers[method](validate(method, params), peer);
+  }
+
+  #makeHandlers(): Handlers {
+    const { follows } = this;
+    return {
+      ...createAnswers(this.#options.reads, (...args) => this.#options.behind().review.detail(...args)),
+      ...this.#changing(),
+      hello: () => {
+        throw new RoostError('protocol/hello', 'This connection has said hello already.');
+      },
+      ping: () => ({}),
+      'turn/wait': (params, peer) => this.#wait(params, peer),
+      'follow/open': ({ channel, after }, peer) => {
+        const opened = follows.open(peer, channel, after);
+        this.#lend(peer, 1);
+        return opened;
+      },
+      'follow/move': ({ follow, channel }, peer) => follows.move(peer, follow, channel),
+      'follow/close': ({ follow }, peer) => {
+        follows.close(peer, follow);
+        this.#lend(peer, -1);
+        return {};
+      },
+      'model/list': () => this.#options.models(),
+      'store/info': () => this.#info(),
+      shutdown: () => {
+        setImmediate(() => this.#options.shutdown());
+        return {};
+      },
+    };
+  }
+
+  /** The methods that are the runtime's: answered after the commit that makes the answer true. */
+  #changing(): Pick<Handlers, RuntimeMethod> {
+    return {
+      'agent/start': (params) => this.#commit((reply) => ({ kind: 'agent/start', params, reply })),
+      'agent/send': (params) => this.#commit((reply) => ({ kind: 'agent/send', params, reply })),
+      'agent/interrupt': (params) => this.#commit((reply) => ({ kind: 'agent/interrupt', params, reply })),
+      'request/answer': (params) => this.#commit((reply) => ({ kind: 'request/answer', params, reply })),
+      'request/answerMany': (params) =>
+        this.#commit((reply) => ({ kind: 'request/answerMany', params, reply })),
+      'change/verdict': (params) => this.#commit((reply) => ({ kind: 'change/verdict', params, reply })),
+      'provider/set': (params) => this.#commit((reply) => ({ kind: 'provider/set', params, reply })),
+    };
+  }
+
+  #commit<T>(make: (reply: Reply<T>) => ClientEvent): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const event = make((answer) => {
+        if (answer.ok) resolve(answer.value);
+        else reject(new RoostError(answer.code, answer.message));
+      });
+      if (this.#options.behind().host.post(event)) return;
+      reject(
+        new RoostError('overloaded', 'The sidecar is ending or has too much to do. Try again in a moment.'),
+      );
+    });
+  }
+
+  #hello(peer: Peer, said: unknown): Result<'hello'> {
+    const major = majorOf(said);
+    if (major !== null && major !== protocolVersion.major) {
+      throw new RoostError(
+        'protocol/version',
+        `This sidecar (build ${build}) speaks protocol ${protocolVersion.major}, the client ${major}. ` +
+          'Use the same version of Roost on both sides: reload the window, or end this sidecar with "roost shutdown".',
+      );
+    }
+    const params = validate('hello', said);
+    // Hashes have one length, and their comparison takes the same time wherever they differ.
+    if (!timingSafeEqual(hash(params.nonce), this.#nonceHash)) {
+      throw new RoostError(
+        'protocol/nonce',
+        `That is not this sidecar's nonce. Read it from sidecar.json in ${this.#options.directory} and connect again.`,
+      );
+    }
+    peer.hello = params;
+    this.editors.add(peer);
+    if (params.can.includes('secrets')) this.#options.behind().host.post({ kind: 'keys' });
+    const { kind, name } = params.client;
+    this.#options.log.info('a client came', { client: peer.id, kind, name, build: params.build });
+    return { protocol: protocolVersion, build, pid: process.pid, store: this.#options.directory };
+  }
+
+  async #wait(params: Params<'turn/wait'>, peer: Peer): Promise<Result<'turn/wait'>> {
+    const answer = this.#waits.wait(peer, params);
+    if (!(answer instanceof Promise)) return answer;
+    this.#lend(peer, 1);
+    try {
+      return await answer;
+    } finally {
+      this.#lend(peer, -1);
+    }
+  }
+
+  /** One more or one less reason for the command of this client to lend its slot. */
+  #lend(peer: Peer, by: 1 | -1): void {
+    const call = peer.hello?.call;
+    if (call === undefined || !this.peers.has(peer)) return;
+    const before = this.#lending.get(peer) ?? 0;
+    this.#lending.set(peer, before + by);
+    if (before === 0 || before + by === 0) {
+      this.#options.behind().host.post({ kind: 'lend', call, lent: before === 0 });
+    }
+  }
+
+  #gone(peer: Peer): void {
+    const call = peer.hello?.call;
+    if (call !== undefined && 0 < (this.#lending.get(peer) ?? 0)) {
+      this.#options.behind().host.post({ kind: 'lend', call, lent: false });
+    }
+    this.#lending.delete(peer);
+    this.peers.delete(peer);
+    this.editors.remove(peer);
+    this.follows.drop(peer);
+    this.#waits.drop(peer);
+    this.usedMs = this.#clock.monotonicMs();
+    if (peer.hello !== null) this.#options.log.info('a client left', { client: peer.id });
+  }
+
+  #info(): StoreInfo {
+    const { host } = this.#options.behind();
+    const { directory, reads } = this.#options;
+    const { schema, storeBytes, walBytes, agents } = reads.sizes();
+    const { running, waiting } = reads.fleet();
+    return {
+      ...{ directory, pid: process.pid, build, schema, agents, running, waiting, storeBytes, walBytes },
+      ...this.#options.about(),
+      slots: host.slots(),
+      loop: host.loop(),
+      clients: this.peers.size,
+    };
+  }
+
+  #failed(error: unknown): void {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#options.log.error('a call or a follow failed', { message });
+  }
+}
+
+const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** The protocol a client speaks, read before anything else of its hello: a later one may look different. */
+function majorOf(said: unknown): number | null {
+  if (typeof said !== 'object' || said === null) return null;
+  const protocol: unknown = Reflect.get(said, 'protocol');
+  if (typeof protocol !== 'object' || protocol === null) return null;
+  const major: unknown = Reflect.get(protocol, 'major');
+  return typeof major === 'number' ? major : null;
+}

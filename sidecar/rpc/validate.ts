@@ -1,0 +1,193 @@
+// What a client may ask, as schemas: the wire's table (protocol/methods.ts) once more, for data that is not ours.
+//
+// A field that is missing, of another type, too long or unknown is an error that names it (case: a newer client
+// is told so instead of being half obeyed). After this point params are trusted. The type of the table makes a
+// method without a schema, or with a schema of another shape, not compile.
+
+import * as v from 'valibot';
+
+import { RoostError } from '../protocol/errors.ts';
+import * as ids from '../protocol/ids.ts';
+import type { Channel } from '../protocol/frame.ts';
+import type { EditorMethods, MethodName, Methods, Params } from '../protocol/methods.ts';
+import type { TreeQuery } from '../protocol/tree.ts';
+import { limits } from '../runtime/limits.ts';
+
+type Schema<T> = v.GenericSchema<unknown, T>;
+
+const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const cursor = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const agent = v.pipe(id, v.transform(ids.agentId));
+const turn = v.pipe(id, v.transform(ids.turnId));
+const entry = v.pipe(cursor, v.transform(ids.entryId));
+const call = v.pipe(id, v.transform(ids.callId));
+const request = v.pipe(id, v.transform(ids.requestId));
+const change = v.pipe(id, v.transform(ids.changeId));
+const blob = v.pipe(id, v.transform(ids.blobId));
+
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(limits.nameChars));
+const key = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const text = v.pipe(v.string(), v.maxBytes(limits.messageBytes));
+const pageLimit = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const nothing = v.strictObject({});
+
+const isolation = v.picklist(['shared', 'worktree', 'readonly']);
+const mode = v.picklist(['ask', 'edits', 'auto']);
+const budgetPart = v.exactOptional(v.nullable(count));
+const budget = v.strictObject({
+  microUsd: budgetPart,
+  tokens: budgetPart,
+  agents: budgetPart,
+  depth: budgetPart,
+  wallMs: budgetPart,
+});
+
+const answer = v.variant('kind', [
+  v.strictObject({ kind: v.literal('allow') }),
+  v.strictObject({ kind: v.literal('deny'), reason: text }),
+  v.strictObject({ kind: v.literal('text'), text }),
+]);
+
+const treeQuery: Schema<TreeQuery> = v.strictObject({
+  expanded: v.pipe(v.array(agent), v.maxLength(limits.expandedAgents)),
+  order: v.picklist(['attention', 'created']),
+  filter: v.pipe(v.string(), v.maxLength(limits.nameChars)),
+  top: count,
+  height: v.pipe(count, v.maxValue(limits.windowRows)),
+});
+
+const channel: Schema<Channel> = v.variant('kind', [
+  v.strictObject({ kind: v.literal('fleet') }),
+  v.strictObject({ kind: v.literal('tree'), query: treeQuery }),
+  v.strictObject({ kind: v.literal('agent'), agent }),
+  v.strictObject({ kind: v.literal('changes'), agent: v.nullable(agent) }),
+  v.strictObject({ kind: v.literal('requests') }),
+  v.strictObject({ kind: v.literal('log'), agent: v.nullable(agent) }),
+]);
+
+// Hello alone may hold more than is known here: a client with a newer minor version attaches.
+const hello: Schema<Params<'hello'>> = v.object({
+  protocol: v.object({ major: count, minor: count }),
+  build: name,
+  nonce: v.pipe(v.string(), v.maxLength(200)),
+  client: v.object({ kind: v.picklist(['extension', 'cli', 'test', 'bench']), name }),
+  can: v.pipe(v.array(v.picklist(['buffers', 'secrets', 'reveal'])), v.maxLength(8)),
+  workspaces: v.pipe(v.array(name), v.maxLength(100)),
+  call: v.exactOptional(call),
+});
+
+const start: Schema<Params<'agent/start'>> = v.strictObject({
+  name: v.exactOptional(name),
+  parent: v.exactOptional(agent),
+  text,
+  workspace: name,
+  profile: v.exactOptional(name),
+  model: v.exactOptional(name),
+  isolation: v.exactOptional(isolation),
+  mode: v.exactOptional(mode),
+  budget: v.exactOptional(budget),
+  key,
+});
+
+const verdict: Schema<Params<'change/verdict'>> = v.strictObject({
+  change,
+  verdict: v.picklist(['accept', 'reject']),
+  hunks: v.union([v.literal('all'), v.pipe(v.array(name), v.maxLength(limits.waitTurns))]),
+  baseHash: v.pipe(v.string(), v.maxLength(200)),
+  afterHash: v.pipe(v.string(), v.maxLength(200)),
+  key,
+});
+
+const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
+  hello,
+  ping: nothing,
+  'agent/start': start,
+  'agent/send': v.strictObject({ agent, text, delivery: v.picklist(['queue', 'steer', 'reject']), key }),
+  'agent/get': v.strictObject({ agent: v.union([agent, name]) }),
+  'agent/list': v.strictObject({ parent: v.nullable(agent), after: v.nullable(agent), limit: pageLimit }),
+  'agent/interrupt': v.strictObject({ agent, branch: v.boolean(), key }),
+  'turn/result': v.strictObject({ turn: v.exactOptional(turn), agent: v.exactOptional(agent) }),
+  'turn/wait': v.strictObject({
+    turns: v.pipe(v.array(turn), v.minLength(1), v.maxLength(limits.waitTurns)),
+    mode: v.picklist(['any', 'all']),
+    timeoutMs: count,
+  }),
+  'entry/page': v.strictObject({
+    agent,
+    before: v.exactOptional(entry),
+    after: v.exactOptional(entry),
+    limit: pageLimit,
+  }),
+  'blob/read': v.strictObject({ blob, offset: count, limit: pageLimit }),
+  'tree/window': treeQuery,
+  'follow/open': v.strictObject({ channel, after: v.exactOptional(entry) }),
+  'follow/move': v.strictObject({ follow: id, channel }),
+  'follow/close': v.strictObject({ follow: id }),
+  'request/list': v.strictObject({ after: v.nullable(request), limit: pageLimit }),
+  'request/answer': v.strictObject({ request, answer, key }),
+  'request/answerMany': v.strictObject({
+    requests: v.pipe(v.array(request), v.minLength(1), v.maxLength(limits.waitTurns)),
+    answer,
+    key,
+  }),
+  'change/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(change), limit: pageLimit }),
+  'change/get': v.strictObject({ change }),
+  'change/verdict': verdict,
+  'provider/set': v.strictObject({
+    name,
+    dialect: v.picklist(['anthropic', 'chat', 'responses', 'scripted']),
+    baseUrl: name,
+    keyless: v.exactOptional(v.boolean()),
+    caFile: v.exactOptional(name),
+  }),
+  'model/list': nothing,
+  'store/info': nothing,
+  'store/doctor': nothing,
+  shutdown: nothing,
+};
+
+type EditorResults = { readonly [M in keyof EditorMethods]: Schema<EditorMethods[M]['result']> };
+
+/** What a client may answer when it is asked. Longer texts than a message may have do not arrive at all. */
+export const editorResults: EditorResults = {
+  'editor/readText': v.strictObject({ text: v.nullable(v.string()) }),
+  'editor/applyEdit': v.strictObject({ applied: v.boolean() }),
+  'editor/secret': v.strictObject({
+    key: v.nullable(v.pipe(v.string(), v.maxLength(limits.nameChars))),
+    baseUrl: v.exactOptional(name),
+  }),
+};
+
+/** Whether the wire has this method. */
+export function isMethod(method: string): method is MethodName {
+  return Object.hasOwn(schemas, method);
+}
+
+/** The params of a call, checked. Throws `request/invalid` with the field and what is wrong with it. */
+export function validate<M extends MethodName>(method: M, params: unknown): Methods[M]['params'] {
+  const schema: Schema<Params<M>> = schemas[method];
+  const parsed = v.safeParse(schema, params ?? {}, { abortEarly: true });
+  if (parsed.success) return parsed.output;
+  throw new RoostError('request/invalid', `${method}: ${describe(parsed.issues[0])}`);
+}
+
+/** A client's answer, checked; null when it is not what the method promises. */
+export function validateAnswer<M extends keyof EditorMethods>(
+  method: M,
+  answered: unknown,
+): EditorMethods[M]['result'] | null {
+  const schema: Schema<EditorMethods[M]['result']> = editorResults[method];
+  const parsed = v.safeParse(schema, answered, { abortEarly: true });
+  return parsed.success ? parsed.output : null;
+}
+
+function describe(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue);
+  if (path === null) return `params must be an object, not ${issue.received}.`;
+  if (issue.expected === 'never') {
+    return `unknown field "${path}". A newer client may know it; this sidecar does not. Leave it out or update Roost.`;
+  }
+  if (issue.received === 'undefined') return `field "${path}" is missing.`;
+  return `field "${path}" is not valid: ${issue.message}.`;
+}
