@@ -40,6 +40,11 @@ export interface Store {
   insert<T extends TableName>(table: T, row: Omit<Tables[T], 'id'>): number;
   update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void;
   remove(table: TableName, id: number): void;
+  /** Stores content as a blob (compressed when that pays) and returns its id; text is UTF-8. */
+  putBlob(content: string | Uint8Array): number;
+  /** The content of a blob; undefined when there is none with this id. */
+  blobText(id: number): string | undefined;
+  blobBytes(id: number): Uint8Array | undefined;
   /**
    * Rows whose index columns start with `equals`, by id ascending within them (descending with `newest`),
    * with an id above `after` (below it with `newest`), at most `limit`.
@@ -60,7 +65,8 @@ export interface Page {
 }
 
 /** `full`: the disk has no room. Nothing of the transaction remains; it may be tried again. */
-export type CommitResult<T> = { readonly kind: 'committed'; readonly value: T } | { readonly kind: 'full'; readonly message: string };
+export type CommitResult<T> =
+  { readonly kind: 'committed'; readonly value: T } | { readonly kind: 'full'; readonly message: string };
 
 // ---------------------------------------------------------------- model
 
@@ -92,7 +98,14 @@ export interface Model {
   /** What is known of a model; null when its provider was never set. */
   info(model: string): ModelInfo | null;
   /** Price in millionths of a US dollar per million tokens; null when nobody knows it. */
-  price(model: string): { readonly input: number; readonly output: number; readonly cacheRead: number; readonly cacheWrite: number } | null;
+  price(
+    model: string,
+  ): {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  } | null;
   setProvider(spec: ProviderSpec): void;
   /** Gives a provider its key, in memory only. Null takes it away. `baseUrl` moves with the key (case 54). */
   setKey(provider: string, key: string | null, baseUrl?: string): void;
@@ -126,7 +139,12 @@ export interface ToolJob {
 
 export type Prepared =
   /** `evidence` is committed with the started row: what recovery needs to judge what happened. */
-  | { readonly kind: 'run'; readonly evidence: Json; readonly ask: Ask | null; readonly usesCommandSlot: boolean }
+  | {
+      readonly kind: 'run';
+      readonly evidence: Json;
+      readonly ask: Ask | null;
+      readonly usesCommandSlot: boolean;
+    }
   /** An error that the model can use. */
   | { readonly kind: 'refuse'; readonly text: string };
 
@@ -207,7 +225,24 @@ export interface Review {
   /** Brings the file to what the plan's evidence says; done already: says so. Also what recovery calls. */
   write(job: ReviewJob, evidence: Json, post: (done: ReviewDone) => void): void;
   /** Lines added and removed, and the hash that names these bytes; cheap enough for the loop (bounded by limits.diffBytes). */
-  measure(before: Uint8Array | null, after: Uint8Array | null): { readonly added: number; readonly removed: number; readonly beforeHash: string; readonly afterHash: string };
+  measure(
+    before: Uint8Array | null,
+    after: Uint8Array | null,
+  ): {
+    readonly added: number;
+    readonly removed: number;
+    readonly beforeHash: string;
+    readonly afterHash: string;
+  };
+  /**
+   * The base of an open change whose agent found the file as `found` (Touched.before) at its next write: the same
+   * base when that is what the agent had left, else with what others wrote in between taken in, so that their
+   * lines are nobody's hunk. Cheap enough for the loop.
+   */
+  rebase(
+    file: { readonly base: Uint8Array | null; readonly after: Uint8Array | null },
+    found: Uint8Array | null,
+  ): Uint8Array | null;
 }
 
 // ---------------------------------------------------------------- clock, random, clients
@@ -231,7 +266,10 @@ export interface Random {
 /** Asks connected clients for what only they have. */
 export interface Clients {
   /** Asks every client that offers secrets; the first that has the key wins. Null: none has it. */
-  secret(provider: string, post: (key: { readonly key: string; readonly baseUrl?: string } | null) => void): void;
+  secret(
+    provider: string,
+    post: (key: { readonly key: string; readonly baseUrl?: string } | null) => void,
+  ): void;
 }
 
 // ---------------------------------------------------------------- publish
@@ -273,13 +311,24 @@ export interface Reads {
   agent(id: number): AgentRow | undefined;
   /** By path of names from a root: `lead`, `lead/tests`. */
   agentByName(path: string): AgentRow | undefined;
-  agents(parent: number, after: number, limit: number): { readonly rows: readonly AgentRow[]; readonly more: boolean };
+  agents(
+    parent: number,
+    after: number,
+    limit: number,
+  ): { readonly rows: readonly AgentRow[]; readonly more: boolean };
   tree(query: TreeQuery): TreeWindow;
   /** A fork's shared prefix included. At most `limit` entries and 256 KB. */
-  entries(agent: number, page: { readonly before?: number; readonly after?: number; readonly limit: number }): { readonly entries: readonly Entry[]; readonly more: boolean };
+  entries(
+    agent: number,
+    page: { readonly before?: number; readonly after?: number; readonly limit: number },
+  ): { readonly entries: readonly Entry[]; readonly more: boolean };
   /** Ascending from the cursor; `agent` 0: of all agents. */
   entriesAfter(cursor: number, agent: number, limit: number): readonly Entry[];
-  blob(id: number, offset: number, limit: number): { readonly text: string; readonly nextOffset: number | null; readonly totalBytes: number } | undefined;
+  blob(
+    id: number,
+    offset: number,
+    limit: number,
+  ): { readonly text: string; readonly nextOffset: number | null; readonly totalBytes: number } | undefined;
   blobBytes(id: number): Uint8Array | null;
   turn(id: number): TurnResult | undefined;
   lastTurn(agent: number): TurnResult | undefined;
@@ -287,11 +336,20 @@ export interface Reads {
   requestsOf(agent: number): readonly RequestRow[];
   openCalls(agent: number): readonly OpenCall[];
   /** `agent` 0: open changes of all agents. */
-  changes(agent: number, after: number, limit: number): { readonly rows: readonly ChangeRow[]; readonly more: boolean };
+  changes(
+    agent: number,
+    after: number,
+    limit: number,
+  ): { readonly rows: readonly ChangeRow[]; readonly more: boolean };
   change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined;
   attention(): AttentionState;
   fleet(): FleetState;
-  sizes(): { readonly schema: number; readonly storeBytes: number; readonly walBytes: number; readonly agents: number };
+  sizes(): {
+    readonly schema: number;
+    readonly storeBytes: number;
+    readonly walBytes: number;
+    readonly agents: number;
+  };
   doctor(): { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] };
   close(): void;
 }

@@ -26,13 +26,20 @@ export type Judgement =
 export function parseInput(text: string, limitBytes: number): { input: JsonObject | null; problem: string } {
   if (text.trim() === '') return { input: {}, problem: '' };
   if (text.length > limitBytes) {
-    return { input: null, problem: `The arguments have ${text.length} characters; at most ${limitBytes} are taken. Pass large text through a file.` };
+    return {
+      input: null,
+      problem: `The arguments have ${text.length} characters; at most ${limitBytes} are taken. Pass large text through a file.`,
+    };
   }
   let value: Json;
   try {
     value = JSON.parse(text);
   } catch {
-    return { input: null, problem: 'The arguments are not complete JSON, so nothing was done. Send the call again with valid JSON.' };
+    return {
+      input: null,
+      problem:
+        'The arguments are not complete JSON, so nothing was done. Send the call again with valid JSON.',
+    };
   }
   if (!isObject(value)) return { input: null, problem: 'The arguments must be a JSON object.' };
   return { input: value, problem: '' };
@@ -85,7 +92,10 @@ export function judge(blocks: readonly Block[], stop: StopReason, inputLimitByte
         empty: true,
       };
     case 'refusal':
-      return { kind: 'failed', text: text === '' ? 'The model declined to answer.' : `The model declined: ${text}` };
+      return {
+        kind: 'failed',
+        text: text === '' ? 'The model declined to answer.' : `The model declined: ${text}`,
+      };
     case 'calls':
     case 'end':
       return text.trim() === '' ? { kind: 'again', note: null, empty: true } : { kind: 'final', text };

@@ -22,7 +22,11 @@ export function invariant(
 }
 
 /** Returns a value that must be there. */
-export function must<T>(value: T | undefined | null, message: string, facts: Readonly<Record<string, unknown>> = {}): T {
+export function must<T>(
+  value: T | undefined | null,
+  message: string,
+  facts: Readonly<Record<string, unknown>> = {},
+): T {
   if (value === undefined || value === null) throw new InvariantError(message, facts);
   return value;
 }

@@ -23,12 +23,21 @@ export interface TokenCounts {
 export function costOf(usage: TokenCounts, price: Price): number {
   const plain = Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite);
   const total =
-    plain * price.input + usage.cacheRead * price.cacheRead + usage.cacheWrite * price.cacheWrite + usage.output * price.output;
+    plain * price.input +
+    usage.cacheRead * price.cacheRead +
+    usage.cacheWrite * price.cacheWrite +
+    usage.output * price.output;
   return Math.ceil(total / 1_000_000);
 }
 
 export type Reservation =
-  | { readonly kind: 'held'; readonly outputTokens: number; readonly microUsd: number; readonly tokens: number; readonly limited: boolean }
+  | {
+      readonly kind: 'held';
+      readonly outputTokens: number;
+      readonly microUsd: number;
+      readonly tokens: number;
+      readonly limited: boolean;
+    }
   /** Others hold what is left: wait until one of them settles. */
   | { readonly kind: 'wait' }
   /** It is spent: a person decides. `limit` names what ran out, `agent` whose budget it was. */
@@ -56,14 +65,20 @@ function affordable(left: number, facts: ReserveFacts, price: Price): number {
   return Math.floor(((left - inputCost) * 1_000_000) / price.output);
 }
 
-function limitOf(agent: AgentRecord, facts: ReserveFacts): { tokens: number } | Exclude<Reservation, { kind: 'held' }> {
-  if (agent.endBy !== null && facts.nowMs >= agent.endBy) return { kind: 'spent', limit: 'time', agent: agent.id };
+function limitOf(
+  agent: AgentRecord,
+  facts: ReserveFacts,
+): { tokens: number } | Exclude<Reservation, { kind: 'held' }> {
+  if (agent.endBy !== null && facts.nowMs >= agent.endBy)
+    return { kind: 'spent', limit: 'time', agent: agent.id };
   let tokens = facts.outputTokens;
   if (agent.maxTokens !== null) {
     const left = agent.maxTokens - agent.bTokens;
     tokens = Math.min(tokens, left - agent.bHeldTokens - facts.input);
     if (tokens < facts.outputFloor) {
-      return left - facts.input < facts.outputFloor ? { kind: 'spent', limit: 'tokens', agent: agent.id } : { kind: 'wait' };
+      return left - facts.input < facts.outputFloor
+        ? { kind: 'spent', limit: 'tokens', agent: agent.id }
+        : { kind: 'wait' };
     }
   }
   if (agent.maxMicroUsd !== null) {

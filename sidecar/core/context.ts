@@ -16,7 +16,13 @@ export function itemOf(body: EntryBody): Item | null {
     case 'answer':
       return { kind: 'answer', model: body.model, blocks: body.blocks };
     case 'result':
-      return { kind: 'result', key: body.key, tool: body.tool, ok: body.status === 'ok', text: wellFormed(body.text) };
+      return {
+        kind: 'result',
+        key: body.key,
+        tool: body.tool,
+        ok: body.status === 'ok',
+        text: wellFormed(body.text),
+      };
     case 'end':
       return null;
   }
@@ -32,7 +38,9 @@ export class HistoryCheck {
   see(item: Item): void {
     switch (item.kind) {
       case 'answer':
-        invariant(this.open.size === 0, 'every call has its result before the next answer', { open: [...this.open] });
+        invariant(this.open.size === 0, 'every call has its result before the next answer', {
+          open: [...this.open],
+        });
         for (const block of item.blocks) if (block.kind === 'call') this.open.add(block.key);
         return;
       case 'result':
@@ -44,6 +52,8 @@ export class HistoryCheck {
   }
 
   end(): void {
-    invariant(this.open.size === 0, 'every call has its result before the next request', { open: [...this.open] });
+    invariant(this.open.size === 0, 'every call has its result before the next request', {
+      open: [...this.open],
+    });
   }
 }

@@ -33,13 +33,20 @@ export function backoffMs(tries: number, random: number, bounds: RetryBounds): n
 }
 
 /** Decides by the kind of loss; an `answer` never comes here. */
-export function afterLoss(outcome: Exclude<ModelOutcome, { kind: 'answer' }>, facts: RetryFacts, bounds: RetryBounds): AfterLoss {
+export function afterLoss(
+  outcome: Exclude<ModelOutcome, { kind: 'answer' }>,
+  facts: RetryFacts,
+  bounds: RetryBounds,
+): AfterLoss {
   const later = facts.nowMs + backoffMs(facts.tries, facts.random, bounds);
   switch (outcome.kind) {
     case 'refused': {
       const named = outcome.retryAtMs;
       // A named time is kept, and jitter is only ever added: never earlier than the server said.
-      const atMs = named === null ? later : Math.max(named, facts.nowMs) + Math.round(facts.random * bounds.retryFirstMs);
+      const atMs =
+        named === null
+          ? later
+          : Math.max(named, facts.nowMs) + Math.round(facts.random * bounds.retryFirstMs);
       return { kind: 'again', atMs, counts: false };
     }
     case 'cut':
@@ -60,13 +67,25 @@ function rejected(outcome: Extract<ModelOutcome, { kind: 'rejected' }>, model: s
     case 'noKey':
       return { kind: 'key', message: outcome.message };
     case 'wrongKey':
-      return { kind: 'failed', message: `The provider of ${model} refused the key: ${outcome.message} Set another key, then send the task again.` };
+      return {
+        kind: 'failed',
+        message: `The provider of ${model} refused the key: ${outcome.message} Set another key, then send the task again.`,
+      };
     case 'noCredit':
-      return { kind: 'failed', message: `The provider of ${model} says that its account has no credit: ${outcome.message} Add credit or choose another model.` };
+      return {
+        kind: 'failed',
+        message: `The provider of ${model} says that its account has no credit: ${outcome.message} Add credit or choose another model.`,
+      };
     case 'modelUnknown':
-      return { kind: 'failed', message: `The provider does not know ${model}: ${outcome.message} Choose another model.` };
+      return {
+        kind: 'failed',
+        message: `The provider does not know ${model}: ${outcome.message} Choose another model.`,
+      };
     case 'contextTooLong':
-      return { kind: 'failed', message: `The conversation no longer fits into ${model}: ${outcome.message} Start a new agent for what is left.` };
+      return {
+        kind: 'failed',
+        message: `The conversation no longer fits into ${model}: ${outcome.message} Start a new agent for what is left.`,
+      };
     case 'badRequest':
       return { kind: 'failed', message: `${model} did not accept the request: ${outcome.message}` };
   }

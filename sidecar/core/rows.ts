@@ -369,7 +369,9 @@ export type TableName = keyof Tables;
 export interface IndexSpec {
   readonly table: TableName;
   readonly columns: readonly string[];
-  readonly where?: { readonly column: string; readonly is: string | number } | { readonly column: string; readonly notNull: true };
+  readonly where?:
+    | { readonly column: string; readonly is: string | number }
+    | { readonly column: string; readonly notNull: true };
 }
 
 export const indexes = {

@@ -7,7 +7,13 @@ import type { JsonObject } from '../protocol/json.ts';
 export type Item =
   | { readonly kind: 'user'; readonly text: string }
   | { readonly kind: 'answer'; readonly model: string; readonly blocks: readonly Block[] }
-  | { readonly kind: 'result'; readonly key: string; readonly tool: string; readonly ok: boolean; readonly text: string };
+  | {
+      readonly kind: 'result';
+      readonly key: string;
+      readonly tool: string;
+      readonly ok: boolean;
+      readonly text: string;
+    };
 
 /** A tool as a model is offered it. `schema` is JSON Schema. The same array object is used by all agents of a profile. */
 export interface ToolSpec {
@@ -17,7 +23,12 @@ export interface ToolSpec {
 }
 
 export type ModelOutcome =
-  | { readonly kind: 'answer'; readonly blocks: readonly Block[]; readonly stop: StopReason; readonly usage: Usage }
+  | {
+      readonly kind: 'answer';
+      readonly blocks: readonly Block[];
+      readonly stop: StopReason;
+      readonly usage: Usage;
+    }
   /** 429, 529, or the same said inside a 200 stream: the pool's business, not the agent's. Null: the server named no time. */
   | { readonly kind: 'refused'; readonly retryAtMs: number | null; readonly message: string }
   /** The stream broke, the server was not reached or failed (5xx): asking again is safe. */

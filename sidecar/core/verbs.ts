@@ -24,14 +24,24 @@ export const verbSpecs: readonly ToolSpec[] = [
             type: 'object',
             properties: {
               task: { type: 'string', description: 'What to do, with all that the agent needs to know.' },
-              name: { type: 'string', description: 'A short name, unique among your agents: letters, digits, - and _.' },
+              name: {
+                type: 'string',
+                description: 'A short name, unique among your agents: letters, digits, - and _.',
+              },
             },
             required: ['task'],
             additionalProperties: false,
           },
         },
-        profile: { type: 'string', description: 'implementer, planner, explorer, reviewer or verifier. Default: implementer.' },
-        isolation: { type: 'string', enum: [...isolations], description: 'Where their edits land. Default: the profile decides.' },
+        profile: {
+          type: 'string',
+          description: 'implementer, planner, explorer, reviewer or verifier. Default: implementer.',
+        },
+        isolation: {
+          type: 'string',
+          enum: [...isolations],
+          description: 'Where their edits land. Default: the profile decides.',
+        },
         model: { type: 'string', description: 'provider/model. Default: yours.' },
       },
       required: ['tasks'],
@@ -45,9 +55,17 @@ export const verbSpecs: readonly ToolSpec[] = [
     schema: {
       type: 'object',
       properties: {
-        agents: { type: 'array', items: { type: 'string' }, description: 'Names of your agents. Default: all that are still at work.' },
+        agents: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'Names of your agents. Default: all that are still at work.',
+        },
         mode: { type: 'string', enum: ['any', 'all'], description: 'Default: all.' },
-        timeoutMs: { type: 'integer', minimum: 0, description: 'Give up after this time and say who is still at work.' },
+        timeoutMs: {
+          type: 'integer',
+          minimum: 0,
+          description: 'Give up after this time and say who is still at work.',
+        },
       },
       additionalProperties: false,
     },
@@ -84,12 +102,17 @@ export const verbSpecs: readonly ToolSpec[] = [
   },
   {
     name: 'ask_user',
-    description: 'Asks the person a question and waits for the answer. Only for what you cannot find out or decide yourself.',
+    description:
+      'Asks the person a question and waits for the answer. Only for what you cannot find out or decide yourself.',
     schema: {
       type: 'object',
       properties: {
         question: { type: 'string' },
-        choices: { type: 'array', items: { type: 'string' }, description: 'Answers to pick from; leave out for free text.' },
+        choices: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'Answers to pick from; leave out for free text.',
+        },
       },
       required: ['question'],
       additionalProperties: false,
@@ -115,7 +138,12 @@ export type Verb =
       readonly isolation: Isolation | null;
       readonly model: string | null;
     }
-  | { readonly kind: 'wait_agent'; readonly agents: readonly string[] | null; readonly mode: 'any' | 'all'; readonly timeoutMs: number | null }
+  | {
+      readonly kind: 'wait_agent';
+      readonly agents: readonly string[] | null;
+      readonly mode: 'any' | 'all';
+      readonly timeoutMs: number | null;
+    }
   | { readonly kind: 'list_agents'; readonly after: string | null }
   | { readonly kind: 'send_message'; readonly to: string; readonly text: string }
   | { readonly kind: 'submit_result'; readonly result: JsonObject }
@@ -124,7 +152,8 @@ export type Verb =
   | { readonly kind: 'invalid'; readonly message: string };
 
 const isString = (value: Json | undefined): value is string => typeof value === 'string';
-const isStrings = (value: Json | undefined): value is readonly string[] => Array.isArray(value) && value.every(isString);
+const isStrings = (value: Json | undefined): value is readonly string[] =>
+  Array.isArray(value) && value.every(isString);
 /** Whether a JSON value is an object, neither null nor an array. */
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -164,7 +193,8 @@ function parseSpawn(input: JsonObject): Verb {
   }
   const { profile, isolation, model } = input;
   const place = isolations.find((each) => each === isolation);
-  if (isolation !== undefined && place === undefined) return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
+  if (isolation !== undefined && place === undefined)
+    return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
   return {
     kind: 'spawn_agent',
     tasks,
@@ -191,7 +221,8 @@ function parseWait(input: JsonObject): Verb {
 
 function parseAsk(input: JsonObject): Verb {
   const { question, choices } = input;
-  if (!isString(question) || question.trim() === '') return invalid('"question" is a text that is not empty.');
+  if (!isString(question) || question.trim() === '')
+    return invalid('"question" is a text that is not empty.');
   if (choices !== undefined && !isStrings(choices)) return invalid('"choices" is a list of texts.');
   return { kind: 'ask_user', question, choices: choices ?? [] };
 }

@@ -7,7 +7,8 @@ import type { Outcome } from './entry.ts';
 export type Phase = 'idle' | 'ready' | 'asking' | 'calling' | 'waiting';
 
 /** Why a turn is parked. `calls` is not one of them: an agent whose calls run is `calling`. */
-export type WaitReason = 'child' | 'approval' | 'answer' | 'timer' | 'rate' | 'budget' | 'key' | 'editor' | 'disk' | 'quarantine';
+export type WaitReason =
+  'child' | 'approval' | 'answer' | 'timer' | 'rate' | 'budget' | 'key' | 'editor' | 'disk' | 'quarantine';
 
 /** Where an agent's edits land. */
 export type Isolation = 'shared' | 'worktree' | 'readonly';

@@ -8,7 +8,11 @@ export interface ChangesState {
   readonly more: boolean;
 }
 
-export type ChangesAction = { readonly kind: 'changes/rows'; readonly rows: readonly ChangeRow[]; readonly gone: readonly ChangeId[] };
+export type ChangesAction = {
+  readonly kind: 'changes/rows';
+  readonly rows: readonly ChangeRow[];
+  readonly gone: readonly ChangeId[];
+};
 
 export function changesReducer(state: ChangesState, action: ChangesAction): ChangesState {
   switch (action.kind) {
@@ -17,7 +21,10 @@ export function changesReducer(state: ChangesState, action: ChangesAction): Chan
       const changed = new Map(action.rows.map((row) => [row.id, row]));
       const kept = state.rows.filter((row) => !gone.has(row.id)).map((row) => changed.get(row.id) ?? row);
       const known = new Set(kept.map((row) => row.id));
-      return { ...state, rows: [...kept, ...action.rows.filter((row) => !known.has(row.id) && !gone.has(row.id))] };
+      return {
+        ...state,
+        rows: [...kept, ...action.rows.filter((row) => !known.has(row.id) && !gone.has(row.id))],
+      };
     }
     default:
       return state;

@@ -7,6 +7,8 @@
 export interface Discovery {
   readonly pid: number;
   readonly startedAtMs: number;
+  /** Names the boot of the machine that `pid` belongs to: a pid is used again, after a reboot for sure. */
+  readonly bootId: string;
   /** Presented in `hello`; whoever can read the file (mode 0600) may connect. */
   readonly nonce: string;
   readonly build: string;
@@ -40,7 +42,7 @@ function isDiscovery(value: unknown): value is Discovery {
   return (
     typeof named('pid') === 'number' &&
     typeof named('startedAtMs') === 'number' &&
-    ['nonce', 'build', 'socket', 'store'].every((name) => typeof named(name) === 'string')
+    ['bootId', 'nonce', 'build', 'socket', 'store'].every((name) => typeof named(name) === 'string')
   );
 }
 

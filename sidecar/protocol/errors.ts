@@ -42,7 +42,13 @@ export type ErrorCode =
 
 /** JSON-RPC numbers: -32000 to -32099 are ours; the rest is the standard's. */
 export const errorNumber = (code: ErrorCode): number =>
-  code === 'request/unknownMethod' ? -32601 : code === 'request/invalid' ? -32602 : code === 'internal' ? -32603 : -32000;
+  code === 'request/unknownMethod'
+    ? -32601
+    : code === 'request/invalid'
+      ? -32602
+      : code === 'internal'
+        ? -32603
+        : -32000;
 
 /** The one error class of the product. `data` holds ids for the log and for programs, never text for people. */
 export class RoostError extends Error {

@@ -25,7 +25,8 @@ export type Snapshot =
   | { readonly kind: 'requests'; readonly state: AttentionState }
   | { readonly kind: 'log'; readonly state: LogState };
 
-export type Action = FleetAction | TreeAction | TranscriptAction | ChangesAction | AttentionAction | LogAction;
+export type Action =
+  FleetAction | TreeAction | TranscriptAction | ChangesAction | AttentionAction | LogAction;
 
 /** Frames of one follow carry seq, seq + 1, … A frame with `reset` replaces the state: the client was too slow to be told every step. */
 export interface Frame {

@@ -8,7 +8,8 @@ export interface LogState {
   readonly caughtUp: boolean;
 }
 
-export type LogAction = { readonly kind: 'log/entries'; readonly entries: readonly Entry[] } | { readonly kind: 'log/caughtUp' };
+export type LogAction =
+  { readonly kind: 'log/entries'; readonly entries: readonly Entry[] } | { readonly kind: 'log/caughtUp' };
 
 export function logReducer(state: LogState, action: LogAction): LogState {
   switch (action.kind) {

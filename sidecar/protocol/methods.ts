@@ -45,7 +45,12 @@ export interface StoreInfo {
   readonly agents: number;
   readonly running: number;
   readonly waiting: number;
-  readonly slots: { readonly modelUsed: number; readonly modelLimit: number; readonly commandUsed: number; readonly commandLimit: number };
+  readonly slots: {
+    readonly modelUsed: number;
+    readonly modelLimit: number;
+    readonly commandUsed: number;
+    readonly commandLimit: number;
+  };
   readonly loop: { readonly p99Ms: number; readonly maxMs: number; readonly events: number };
   readonly clients: number;
   readonly storeBytes: number;
@@ -100,7 +105,12 @@ export interface Methods {
     result: { readonly agent: AgentId; readonly turn: TurnId; readonly name: string };
   };
   'agent/send': {
-    params: { readonly agent: AgentId; readonly text: string; readonly delivery: Delivery; readonly key: string };
+    params: {
+      readonly agent: AgentId;
+      readonly text: string;
+      readonly delivery: Delivery;
+      readonly key: string;
+    };
     /** `turn` is the one that will answer: the running one for a steer, a queued one for a queue. */
     result: { readonly turn: TurnId; readonly state: 'started' | 'queued' | 'steered' };
   };
@@ -126,7 +136,12 @@ export interface Methods {
 
   'entry/page': {
     /** Entries of one agent, ascending; `before` pages backwards from an id, `after` forwards, neither: the newest. */
-    params: { readonly agent: AgentId; readonly before?: EntryId; readonly after?: EntryId; readonly limit: number };
+    params: {
+      readonly agent: AgentId;
+      readonly before?: EntryId;
+      readonly after?: EntryId;
+      readonly limit: number;
+    };
     result: { readonly entries: readonly Entry[]; readonly more: boolean };
   };
   'blob/read': {
@@ -136,19 +151,34 @@ export interface Methods {
 
   'tree/window': { params: TreeQuery; result: TreeWindow };
 
-  'follow/open': { params: { readonly channel: Channel; readonly after?: EntryId }; result: { readonly follow: number; readonly snapshot: Snapshot; readonly seq: number } };
+  'follow/open': {
+    params: { readonly channel: Channel; readonly after?: EntryId };
+    result: { readonly follow: number; readonly snapshot: Snapshot; readonly seq: number };
+  };
   /** Changes what an open follow shows (the tree's window) without closing it; the answer is a new snapshot. */
-  'follow/move': { params: { readonly follow: number; readonly channel: Channel }; result: { readonly snapshot: Snapshot; readonly seq: number } };
+  'follow/move': {
+    params: { readonly follow: number; readonly channel: Channel };
+    result: { readonly snapshot: Snapshot; readonly seq: number };
+  };
   'follow/close': { params: { readonly follow: number }; result: Record<string, never> };
 
-  'request/list': { params: { readonly after: RequestId | null; readonly limit: number }; result: { readonly rows: readonly RequestRow[]; readonly more: boolean } };
-  'request/answer': { params: { readonly request: RequestId; readonly answer: Answer; readonly key: string }; result: { readonly state: AnswerState } };
+  'request/list': {
+    params: { readonly after: RequestId | null; readonly limit: number };
+    result: { readonly rows: readonly RequestRow[]; readonly more: boolean };
+  };
+  'request/answer': {
+    params: { readonly request: RequestId; readonly answer: Answer; readonly key: string };
+    result: { readonly state: AnswerState };
+  };
   'request/answerMany': {
     params: { readonly requests: readonly RequestId[]; readonly answer: Answer; readonly key: string };
     result: { readonly applied: number; readonly stale: number };
   };
 
-  'change/list': { params: { readonly agent: AgentId | null; readonly after: ChangeId | null; readonly limit: number }; result: { readonly rows: readonly ChangeRow[]; readonly more: boolean } };
+  'change/list': {
+    params: { readonly agent: AgentId | null; readonly after: ChangeId | null; readonly limit: number };
+    result: { readonly rows: readonly ChangeRow[]; readonly more: boolean };
+  };
   'change/get': { params: { readonly change: ChangeId }; result: ChangeDetail };
   /** A verdict on some hunks, or on all that are left. Names the state it was given on; refused as stale when that moved. */
   'change/verdict': {
@@ -164,10 +194,16 @@ export interface Methods {
   };
 
   'provider/set': { params: ProviderSpec; result: Record<string, never> };
-  'model/list': { params: Record<string, never>; result: { readonly models: readonly ModelInfo[]; readonly default: string | null } };
+  'model/list': {
+    params: Record<string, never>;
+    result: { readonly models: readonly ModelInfo[]; readonly default: string | null };
+  };
 
   'store/info': { params: Record<string, never>; result: StoreInfo };
-  'store/doctor': { params: Record<string, never>; result: { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] } };
+  'store/doctor': {
+    params: Record<string, never>;
+    result: { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] };
+  };
   /** Ends the sidecar once its queue is committed; turns go on when the next client starts one. */
   shutdown: { params: Record<string, never>; result: Record<string, never> };
 }
@@ -187,7 +223,10 @@ export interface EditorMethods {
     result: { readonly applied: boolean };
   };
   /** A provider's key and where it is valid; null when this client has none. Never stored (DESIGN §13). */
-  'editor/secret': { params: { readonly provider: string }; result: { readonly key: string | null; readonly baseUrl?: string } };
+  'editor/secret': {
+    params: { readonly provider: string };
+    result: { readonly key: string | null; readonly baseUrl?: string };
+  };
 }
 
 /** Notifications from the sidecar. */

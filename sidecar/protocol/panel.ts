@@ -29,7 +29,12 @@ export type ToExtension =
   /** Opens or moves a follow. `tag` is the view's own name for it; a second `follow` with the same tag moves it. */
   | { readonly kind: 'follow'; readonly tag: string; readonly channel: Channel }
   | { readonly kind: 'unfollow'; readonly tag: string }
-  | { readonly kind: 'call'; readonly id: number; readonly method: PanelMethod; readonly params: Params<PanelMethod> }
+  | {
+      readonly kind: 'call';
+      readonly id: number;
+      readonly method: PanelMethod;
+      readonly params: Params<PanelMethod>;
+    }
   /** Things only the editor can do. */
   | { readonly kind: 'showAgent'; readonly agent: AgentId }
   | { readonly kind: 'openFile'; readonly path: string; readonly line: number }
@@ -41,7 +46,14 @@ export type ToExtension =
   | { readonly kind: 'command'; readonly command: PanelCommand }
   | { readonly kind: 'copy'; readonly text: string };
 
-export const panelCommands = ['roost.newAgent', 'roost.askSwarm', 'roost.review', 'roost.setKey', 'roost.restart', 'roost.showLog'] as const;
+export const panelCommands = [
+  'roost.newAgent',
+  'roost.askSwarm',
+  'roost.review',
+  'roost.setKey',
+  'roost.restart',
+  'roost.showLog',
+] as const;
 export type PanelCommand = (typeof panelCommands)[number];
 
 export type Connection =
@@ -53,12 +65,23 @@ export type Connection =
   | { readonly kind: 'failed'; readonly message: string };
 
 export type ToWebview =
-  | { readonly kind: 'boot'; readonly view: ViewKind; readonly strings: Readonly<Record<string, string>>; readonly connection: Connection }
+  | {
+      readonly kind: 'boot';
+      readonly view: ViewKind;
+      readonly strings: Readonly<Record<string, string>>;
+      readonly connection: Connection;
+    }
   | { readonly kind: 'connection'; readonly connection: Connection }
   /** State of a follow; replaces what the view had for this tag. */
   | { readonly kind: 'snapshot'; readonly tag: string; readonly snapshot: Snapshot }
   | { readonly kind: 'actions'; readonly tag: string; readonly actions: readonly Action[] }
   | { readonly kind: 'answer'; readonly id: number; readonly ok: true; readonly result: Result<PanelMethod> }
-  | { readonly kind: 'answer'; readonly id: number; readonly ok: false; readonly code: string; readonly message: string }
+  | {
+      readonly kind: 'answer';
+      readonly id: number;
+      readonly ok: false;
+      readonly code: string;
+      readonly message: string;
+    }
   /** The agent panel shows this agent from now on, scrolled to an entry when one is named. */
   | { readonly kind: 'show'; readonly agent: AgentId; readonly entry?: EntryId };

@@ -12,21 +12,31 @@ import { treeReducer } from './tree.ts';
 export function reduce(snapshot: Snapshot, action: Action): Snapshot {
   switch (action.kind) {
     case 'fleet/set':
-      return snapshot.kind === 'fleet' ? { kind: 'fleet', state: fleetReducer(snapshot.state, action) } : snapshot;
+      return snapshot.kind === 'fleet'
+        ? { kind: 'fleet', state: fleetReducer(snapshot.state, action) }
+        : snapshot;
     case 'tree/rows':
     case 'tree/window':
-      return snapshot.kind === 'tree' ? { kind: 'tree', state: treeReducer(snapshot.state, action) } : snapshot;
+      return snapshot.kind === 'tree'
+        ? { kind: 'tree', state: treeReducer(snapshot.state, action) }
+        : snapshot;
     case 'agent/row':
     case 'agent/entries':
     case 'agent/delta':
     case 'agent/streamEnd':
     case 'agent/calls':
     case 'agent/requests':
-      return snapshot.kind === 'agent' ? { kind: 'agent', state: transcriptReducer(snapshot.state, action) } : snapshot;
+      return snapshot.kind === 'agent'
+        ? { kind: 'agent', state: transcriptReducer(snapshot.state, action) }
+        : snapshot;
     case 'changes/rows':
-      return snapshot.kind === 'changes' ? { kind: 'changes', state: changesReducer(snapshot.state, action) } : snapshot;
+      return snapshot.kind === 'changes'
+        ? { kind: 'changes', state: changesReducer(snapshot.state, action) }
+        : snapshot;
     case 'attention/set':
-      return snapshot.kind === 'requests' ? { kind: 'requests', state: attentionReducer(snapshot.state, action) } : snapshot;
+      return snapshot.kind === 'requests'
+        ? { kind: 'requests', state: attentionReducer(snapshot.state, action) }
+        : snapshot;
     case 'log/entries':
     case 'log/caughtUp':
       return snapshot.kind === 'log' ? { kind: 'log', state: logReducer(snapshot.state, action) } : snapshot;

@@ -49,7 +49,11 @@ export function transcriptReducer(state: TranscriptState, action: TranscriptActi
       return { ...state, entries: entries.slice(cut), older: state.older || cut > 0 };
     }
     case 'agent/delta':
-      return { ...state, streaming: state.streaming + action.text, thinking: state.thinking + action.thinking };
+      return {
+        ...state,
+        streaming: state.streaming + action.text,
+        thinking: state.thinking + action.thinking,
+      };
     case 'agent/streamEnd':
       return { ...state, streaming: '', thinking: '' };
     case 'agent/calls':

@@ -43,7 +43,10 @@ export function treeReducer(state: TreeWindow, action: TreeAction): TreeWindow {
   switch (action.kind) {
     case 'tree/rows': {
       const changed = new Map(action.rows.map((row) => [row.id, row]));
-      return { ...state, rows: state.rows.map((row) => ({ ...row, agent: changed.get(row.agent.id) ?? row.agent })) };
+      return {
+        ...state,
+        rows: state.rows.map((row) => ({ ...row, agent: changed.get(row.agent.id) ?? row.agent })),
+      };
     }
     case 'tree/window':
       return action.window;

@@ -68,33 +68,51 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
   const text = textProblem(params.text);
   if (text !== null) return text;
   if (params.name !== undefined && !/^[\w.-]{1,60}$/.test(params.name)) {
-    return { code: 'request/invalid', message: `"${params.name}" cannot be a name: use 1 to 60 letters, digits, dots, - or _.` };
+    return {
+      code: 'request/invalid',
+      message: `"${params.name}" cannot be a name: use 1 to 60 letters, digits, dots, - or _.`,
+    };
   }
   if (params.name !== undefined && params.parent === undefined) {
     const taken = step.store.range('agent.named', [0, params.name], { limit: 1 })[0];
     if (taken !== undefined) {
-      return { code: 'agent/nameTaken', message: `There is an agent "${params.name}" already. Send to it, or start one with another name.` };
+      return {
+        code: 'agent/nameTaken',
+        message: `There is an agent "${params.name}" already. Send to it, or start one with another name.`,
+      };
     }
   }
   const profile = pinProfile(step, params.profile ?? 'implementer');
   if (profile === null) {
-    return { code: 'request/invalid', message: `There is no profile "${params.profile ?? ''}". There are: ${profileNames()}.` };
+    return {
+      code: 'request/invalid',
+      message: `There is no profile "${params.profile ?? ''}". There are: ${profileNames()}.`,
+    };
   }
   if (params.parent !== undefined) {
     const parent = step.findAgent(params.parent);
-    if (parent === undefined) return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
+    if (parent === undefined)
+      return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
     const spawn = spawnProblem(step, parent, 1);
     if (spawn !== null) return { code: 'budget/spent', message: spawn };
   } else if ((params.model ?? profile.profile.model ?? step.rt.options.defaultModel) === null) {
-    return { code: 'model/unknown', message: 'No model is chosen. Name one as provider/model: the setting roost.model, ROOST_MODEL, or --model.' };
+    return {
+      code: 'model/unknown',
+      message:
+        'No model is chosen. Name one as provider/model: the setting roost.model, ROOST_MODEL, or --model.',
+    };
   }
   return null;
 }
 
 function textProblem(text: string): Problem | null {
-  if (text.trim() === '') return { code: 'request/invalid', message: 'The text is empty. Say what is to be done.' };
+  if (text.trim() === '')
+    return { code: 'request/invalid', message: 'The text is empty. Say what is to be done.' };
   if (utf8Bytes(text) > limits.messageBytes) {
-    return { code: 'request/invalid', message: `The text is longer than ${limits.messageBytes} bytes. Put it into a file and name the file.` };
+    return {
+      code: 'request/invalid',
+      message: `The text is longer than ${limits.messageBytes} bytes. Put it into a file and name the file.`,
+    };
   }
   return null;
 }
@@ -110,23 +128,42 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
   const { params, reply } = event;
   const agent = step.findAgent(params.agent);
   if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${params.agent}.`);
-  const again = sentBefore(step, agent, params.key);
+  const again = sentBefore(step, params.key);
   if (again !== null) return void step.after(() => reply({ ok: true, value: again }));
   const text = textProblem(params.text);
   if (text !== null) return refuse(step, reply, text.code, text.message);
-  if (agent.closed !== 0) return refuse(step, reply, 'agent/closed', `${agent.name} is closed. Start another agent.`);
+  if (agent.closed !== 0)
+    return refuse(step, reply, 'agent/closed', `${agent.name} is closed. Start another agent.`);
   const busy = agent.phase !== 'idle';
   if (busy && params.delivery === 'reject') {
-    return refuse(step, reply, 'agent/busy', `${agent.name} is at work. Send with delivery queue or steer, or wait until it rests.`);
+    return refuse(
+      step,
+      reply,
+      'agent/busy',
+      `${agent.name} is at work. Send with delivery queue or steer, or wait until it rests.`,
+    );
   }
   if (busy && params.delivery === 'steer') {
-    step.store.insert('inbox', { agent: agent.id, sender: 0, kind: 'steer', text: params.text, key: params.key, at: step.nowMs });
+    step.store.insert('inbox', {
+      agent: agent.id,
+      sender: 0,
+      kind: 'steer',
+      text: params.text,
+      key: params.key,
+      at: step.nowMs,
+    });
     interruptWaits(step, agent);
-    const turn = turnId(agent.turn);
-    return void step.after(() => reply({ ok: true, value: { turn, state: 'steered' } }));
+    const value: Result<'agent/send'> = { turn: turnId(agent.turn), state: 'steered' };
+    step.store.insert('answered', { key: params.key, answer: JSON.stringify(value), at: step.nowMs });
+    return void step.after(() => reply({ ok: true, value }));
   }
   if (agent.queued >= limits.queuedTurns) {
-    return refuse(step, reply, 'overloaded', `${agent.name} has ${agent.queued} messages in its queue. Wait, or remove some.`);
+    return refuse(
+      step,
+      reply,
+      'overloaded',
+      `${agent.name} has ${agent.queued} messages in its queue. Wait, or remove some.`,
+    );
   }
   const turn = turnId(queueTurn(step, agent, { text: params.text, sender: 0, key: params.key }));
   agent.halted = 0;
@@ -136,13 +173,14 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
 }
 
 /** The answer to a key that was used before: the message is not sent twice. */
-function sentBefore(step: Step, agent: AgentRecord, key: string): Result<'agent/send'> | null {
+function sentBefore(step: Step, key: string): Result<'agent/send'> | null {
   const turn = step.store.range('turn.key', [key], { limit: 1 })[0];
-  if (turn !== undefined) return { turn: turnId(turn.id), state: turn.state === 'queued' ? 'queued' : 'started' };
+  if (turn !== undefined)
+    return { turn: turnId(turn.id), state: turn.state === 'queued' ? 'queued' : 'started' };
   const steered = step.store.range('answered.key', [key], { limit: 1 })[0];
   if (steered === undefined) return null;
   const answer: Result<'agent/send'> = JSON.parse(steered.answer);
-  return agent.id === 0 ? null : answer;
+  return answer;
 }
 
 /** Stops an agent, and with `branch` all below it; answers with how many were at work. */
@@ -151,14 +189,24 @@ export function onInterrupt(step: Step, event: Extract<ClientEvent, { kind: 'age
   const agent = step.findAgent(params.agent);
   if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${params.agent}.`);
   const stopped = interruptAgent(step, agent) ? 1 : 0;
-  if (!params.branch || agent.children === 0) return void step.after(() => reply({ ok: true, value: { stopped } }));
+  if (!params.branch || agent.children === 0)
+    return void step.after(() => reply({ ok: true, value: { stopped } }));
   step.after(() => step.rt.post({ kind: 'interruptMore', parents: [agent.id], after: 0, stopped, reply }));
 }
 
 /** The next page of a branch that is being interrupted. */
-export function onInterruptMore(step: Step, event: { parents: readonly number[]; after: number; stopped: number; reply: Reply<Result<'agent/interrupt'>> }): void {
+export function onInterruptMore(
+  step: Step,
+  event: {
+    parents: readonly number[];
+    after: number;
+    stopped: number;
+    reply: Reply<Result<'agent/interrupt'>>;
+  },
+): void {
   const [parent, ...others] = event.parents;
-  if (parent === undefined) return void step.after(() => event.reply({ ok: true, value: { stopped: event.stopped } }));
+  if (parent === undefined)
+    return void step.after(() => event.reply({ ok: true, value: { stopped: event.stopped } }));
   const rows = step.store.range('agent.children', [parent], { after: event.after, limit: limits.slice });
   let { stopped } = event;
   const parents = [...others];
@@ -169,6 +217,9 @@ export function onInterruptMore(step: Step, event: { parents: readonly number[];
     if (child.bRunning + child.bWaiting > 0 && child.children > 0) parents.push(child.id);
   }
   const last = rows.at(-1);
-  const next = rows.length < limits.slice || last === undefined ? { parents, after: 0 } : { parents: [parent, ...parents], after: last.id };
+  const next =
+    rows.length < limits.slice || last === undefined
+      ? { parents, after: 0 }
+      : { parents: [parent, ...parents], after: last.id };
   step.after(() => step.rt.post({ kind: 'interruptMore', ...next, stopped, reply: event.reply }));
 }

@@ -81,7 +81,10 @@ function applyText(step: Step, agent: AgentRecord, request: RequestRecord, answe
     case 'allow':
       return finishCall(step, agent, call, { status: 'ok', text: 'Yes.' });
     case 'deny':
-      return finishCall(step, agent, call, { status: 'error', text: `The person did not answer. ${answer.reason}`.trim() });
+      return finishCall(step, agent, call, {
+        status: 'error',
+        text: `The person did not answer. ${answer.reason}`.trim(),
+      });
   }
 }
 
@@ -89,7 +92,11 @@ function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
   if (agent.phase !== 'waiting' || agent.why !== 'quarantine') return;
   if (answer.kind === 'deny') {
     stopWork(step, agent, 'The turn was ended by a person.');
-    endTurn(step, agent, { outcome: 'failed', text: `Ended by a person. ${answer.reason}`.trim(), answer: 0 });
+    endTurn(step, agent, {
+      outcome: 'failed',
+      text: `Ended by a person. ${answer.reason}`.trim(),
+      answer: 0,
+    });
     return;
   }
   agent.crashes = 0;
@@ -100,10 +107,15 @@ function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
 function applyBudget(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
   if (agent.phase !== 'waiting' || agent.why !== 'budget') return;
   if (answer.kind === 'deny') {
-    return endTurn(step, agent, { outcome: 'failed', text: `The budget is spent. ${answer.reason}`.trim(), answer: 0 });
+    return endTurn(step, agent, {
+      outcome: 'failed',
+      text: `The budget is spent. ${answer.reason}`.trim(),
+      answer: 0,
+    });
   }
   const owner = step.findAgent(Number(request.cluster?.split(':')[1] ?? 0)) ?? agent;
-  if (owner.maxMicroUsd !== null) owner.maxMicroUsd = Math.max(2 * owner.maxMicroUsd, owner.bMicroUsd * 2, 10_000);
+  if (owner.maxMicroUsd !== null)
+    owner.maxMicroUsd = Math.max(2 * owner.maxMicroUsd, owner.bMicroUsd * 2, 10_000);
   if (owner.maxTokens !== null) owner.maxTokens = Math.max(2 * owner.maxTokens, owner.bTokens * 2, 100_000);
   if (owner.endBy !== null) owner.endBy = step.nowMs + Math.max(60_000, step.nowMs - owner.created);
   startRound(step, agent);

@@ -42,7 +42,9 @@ export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): v
   step.unsettled.add(agent.id);
   step.callsChanged(agent.id);
   step.after(() => {
-    const cancel = rt.tools.prepare(job, (prepared) => rt.post({ kind: 'prepared', call: callId(call.id), prepared }));
+    const cancel = rt.tools.prepare(job, (prepared) =>
+      rt.post({ kind: 'prepared', call: callId(call.id), prepared }),
+    );
     rt.calling.set(call.id, cancel);
   });
 }
@@ -67,7 +69,13 @@ export function onPrepared(step: Step, id: number, prepared: Prepared): void {
     slots.commandUsed += 1;
     return startCall(step, agent, call);
   }
-  enqueue(step, { slot: 'command', urgency: agent.urgency, root: agent.root, agent: agent.id, call: call.id });
+  enqueue(step, {
+    slot: 'command',
+    urgency: agent.urgency,
+    root: agent.root,
+    agent: agent.id,
+    call: call.id,
+  });
 }
 
 /** Whether a person has allowed exactly this. If not, they are asked, or their earlier denial holds. */
@@ -101,7 +109,10 @@ function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { data } = evidenceOf(call);
   const { rt } = step;
   step.store.update('call', call.id, { state: 'started', started: step.nowMs });
-  agent.doing = firstLine(`${call.tool}: ${Object.values(job.input).find((value) => typeof value === 'string') ?? ''}`, limits.taskChars);
+  agent.doing = firstLine(
+    `${call.tool}: ${Object.values(job.input).find((value) => typeof value === 'string') ?? ''}`,
+    limits.taskChars,
+  );
   step.callsChanged(agent.id);
   step.unsettled.add(agent.id);
   step.after(() => rt.calling.set(call.id, rt.tools.run(job, data, hearTool(rt, call))));
@@ -155,7 +166,8 @@ export function settleCalls(step: Step, agent: AgentRecord): boolean {
   const waits = (call: CallRecord): boolean => call.state === 'started' && call.tool === 'wait_agent';
   const asking = open.find((call) => call.state === 'asking');
   if (open.some((call) => call.state !== 'asking' && !waits(call))) setPhase(step, agent, 'calling');
-  else if (asking !== undefined) setPhase(step, agent, 'waiting', asking.tool === 'ask_user' ? 'answer' : 'approval');
+  else if (asking !== undefined)
+    setPhase(step, agent, 'waiting', asking.tool === 'ask_user' ? 'answer' : 'approval');
   else setPhase(step, agent, 'waiting', 'child');
   return false;
 }

@@ -13,8 +13,10 @@ import type { ClientEvent, Reply } from './event.ts';
 import { limits } from './limits.ts';
 import type { Step } from './step.ts';
 
-const bytesOf = (step: Step, blob: number): Uint8Array | null => (blob === 0 ? null : (step.store.blobBytes(blob) ?? null));
-const blobOf = (step: Step, bytes: Uint8Array | null): number => (bytes === null ? 0 : step.store.putBlob(bytes));
+const bytesOf = (step: Step, blob: number): Uint8Array | null =>
+  blob === 0 ? null : (step.store.blobBytes(blob) ?? null);
+const blobOf = (step: Step, bytes: Uint8Array | null): number =>
+  bytes === null ? 0 : step.store.putBlob(bytes);
 
 /** A tool wrote a file: the agent's change of that file begins or grows. */
 export function recordTouched(step: Step, agent: AgentRecord, touched: Touched): void {
@@ -34,7 +36,15 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   const kind = before === null ? 'create' : touched.after === null ? 'delete' : 'edit';
   const after = blobOf(step, touched.after);
   if (open !== undefined) {
-    step.store.update('change', open.id, { kind, state: 'open', after, afterHash, added, removed, at: step.nowMs });
+    step.store.update('change', open.id, {
+      kind,
+      state: 'open',
+      after,
+      afterHash,
+      added,
+      removed,
+      at: step.nowMs,
+    });
     return;
   }
   step.store.insert('change', {
@@ -59,7 +69,9 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
 }
 
 function labelOf(step: Step, agent: AgentRecord, path: string): string {
-  const root = must(step.store.get('place', agent.place), 'the folder of an agent is in the store', { agent: agent.id }).path;
+  const root = must(step.store.get('place', agent.place), 'the folder of an agent is in the store', {
+    agent: agent.id,
+  }).path;
   const inside = path.startsWith(root) ? path.slice(root.length) : path;
   return inside.replaceAll('\\', '/').replace(/^\//, '');
 }
@@ -96,14 +108,20 @@ export function onVerdict(step: Step, event: VerdictEvent): void {
   const { params, reply } = event;
   const change = step.store.get('change', params.change);
   if (change === undefined) {
-    step.after(() => reply({ ok: false, code: 'change/unknown', message: `There is no change ${params.change}. Reload the list of changes.` }));
+    step.after(() =>
+      reply({
+        ok: false,
+        code: 'change/unknown',
+        message: `There is no change ${params.change}. Reload the list of changes.`,
+      }),
+    );
     return;
   }
   const known = step.store.range('verdict.key', [params.key], { limit: 1 })[0];
-  if (known !== undefined) return answerVerdict(step, change, reply, known.state === 'started' ? 'done' : known.state);
+  if (known !== undefined) return answerVerdict(step, change, reply, { state: known.state });
   const busy = step.store.range('verdict.change', [change.id], { limit: 1 }).length > 0;
   if (busy || change.baseHash !== params.baseHash || change.afterHash !== params.afterHash) {
-    return answerVerdict(step, change, reply, 'stale');
+    return answerVerdict(step, change, reply, { state: 'stale' });
   }
   const id = change.id;
   const job: ReviewJob = { ...fileOf(step, change), verdict: params.verdict, hunks: params.hunks };
@@ -121,15 +139,16 @@ const messages: Record<VerdictRecord['state'], string> = {
   conflict: 'The lines have been edited since. Your text was kept; resolve this hunk by hand.',
 };
 
-function answerVerdict(
-  step: Step,
-  change: ChangeRecord,
-  reply: Reply<VerdictResult>,
-  state: VerdictRecord['state'],
-  message: string = messages[state],
-): void {
+interface Spoken {
+  readonly state: VerdictRecord['state'];
+  readonly message?: string;
+}
+
+function answerVerdict(step: Step, change: ChangeRecord, reply: Reply<VerdictResult>, spoken: Spoken): void {
+  const { state } = spoken;
   const row = changeRowOf(step, change);
   const word = state === 'stale' || state === 'conflict' ? state : 'applied';
+  const message = spoken.message ?? messages[state];
   step.after(() => reply({ ok: true, value: { state: word, message, change: row } }));
 }
 
@@ -142,7 +161,12 @@ export function onVerdictPlanned(step: Step, id: number, plan: ReviewPlan): void
   const { params, reply } = pending;
   if (plan.kind !== 'plan' || change.baseHash !== params.baseHash || change.afterHash !== params.afterHash) {
     step.after(() => void rt.verdicts.delete(id));
-    answerVerdict(step, change, reply, plan.kind === 'plan' ? 'stale' : plan.kind, plan.kind === 'plan' ? undefined : plan.message);
+    answerVerdict(
+      step,
+      change,
+      reply,
+      plan.kind === 'plan' ? { state: 'stale' } : { state: plan.kind, message: plan.message },
+    );
     return;
   }
   const { beforeHash, afterHash } = rt.review.measure(plan.base, plan.after);
@@ -163,7 +187,10 @@ export function onVerdictPlanned(step: Step, id: number, plan: ReviewPlan): void
     key: params.key,
     at: step.nowMs,
   });
-  writeVerdict(step, must(step.store.get('verdict', verdict), 'a verdict that was inserted is there', { verdict }));
+  writeVerdict(
+    step,
+    must(step.store.get('verdict', verdict), 'a verdict that was inserted is there', { verdict }),
+  );
 }
 
 /** Brings the file to what a started verdict says; again after a crash. */
@@ -174,7 +201,9 @@ export function writeVerdict(step: Step, verdict: VerdictRecord): void {
   const job: ReviewJob = { ...fileOf(step, change), verdict: verdict.verdict, hunks };
   const { rt } = step;
   step.after(() =>
-    rt.review.write(job, JSON.parse(verdict.evidence), (done) => rt.post({ kind: 'verdictWritten', verdict: verdict.id, done })),
+    rt.review.write(job, JSON.parse(verdict.evidence), (done) =>
+      rt.post({ kind: 'verdictWritten', verdict: verdict.id, done }),
+    ),
   );
 }
 
@@ -190,14 +219,15 @@ export function onVerdictWritten(step: Step, id: number, done: ReviewDone): void
   if (done.kind === 'conflict') {
     step.store.update('verdict', id, { state: 'conflict' });
     step.store.update('change', change.id, { state: 'conflict' });
-    if (pending !== undefined) answerVerdict(step, { ...change, state: 'conflict' }, pending.reply, 'conflict', done.message);
+    const spoken: Spoken = { state: 'conflict', message: done.message };
+    if (pending !== undefined) answerVerdict(step, { ...change, state: 'conflict' }, pending.reply, spoken);
     return;
   }
   const moved = afterVerdict(change, verdict);
   step.store.update('verdict', id, { state: 'done' });
   step.store.update('change', change.id, moved);
   if (moved.state !== 'open') agent.changes -= 1;
-  if (pending !== undefined) answerVerdict(step, { ...change, ...moved }, pending.reply, 'done');
+  if (pending !== undefined) answerVerdict(step, { ...change, ...moved }, pending.reply, { state: 'done' });
 }
 
 function afterVerdict(change: ChangeRecord, verdict: VerdictRecord) {
@@ -211,5 +241,6 @@ function afterVerdict(change: ChangeRecord, verdict: VerdictRecord) {
 
 /** Verdicts that were started when the last process ended. */
 export function recoverVerdicts(step: Step): void {
-  for (const verdict of step.store.range('verdict.started', ['started'], { limit: limits.slice })) writeVerdict(step, verdict);
+  for (const verdict of step.store.range('verdict.started', ['started'], { limit: limits.slice }))
+    writeVerdict(step, verdict);
 }

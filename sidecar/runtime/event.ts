@@ -8,7 +8,11 @@ import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome } from '../ports.ts';
 
-export type Reply<T> = (answer: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly code: ErrorCode; readonly message: string }) => void;
+export type Reply<T> = (
+  answer:
+    | { readonly ok: true; readonly value: T }
+    | { readonly ok: false; readonly code: ErrorCode; readonly message: string },
+) => void;
 
 /** Wire methods that change something: the runtime's. All others are reads and never come here. */
 export const runtimeMethods = [
@@ -23,7 +27,9 @@ export const runtimeMethods = [
 export type RuntimeMethod = (typeof runtimeMethods)[number];
 
 /** A client's wish, checked against its schema by rpc/serve. */
-export type ClientEvent = { [M in RuntimeMethod]: { readonly kind: M; readonly params: Params<M>; readonly reply: Reply<Result<M>> } }[RuntimeMethod];
+export type ClientEvent = {
+  [M in RuntimeMethod]: { readonly kind: M; readonly params: Params<M>; readonly reply: Reply<Result<M>> };
+}[RuntimeMethod];
 
 export type RuntimeEvent =
   | ClientEvent
@@ -60,4 +66,3 @@ export type RuntimeEvent =
   | { readonly kind: 'broken'; readonly event: RuntimeEvent; readonly message: string };
 
 export type RecoverStage = 'asking' | 'calling' | 'verdicts';
-

@@ -109,18 +109,18 @@ function onBroken(step: Step, event: RuntimeEvent, message: string): void {
   const row = step.findAgent(agent);
   if (row === undefined || row.phase === 'idle') return;
   stopWork(step, row, 'Roost met a bug and ended the turn.');
-  endTurn(step, row, { outcome: 'failed', text: `Roost met a bug and ended this turn: ${message}`, answer: 0 });
+  endTurn(step, row, {
+    outcome: 'failed',
+    text: `Roost met a bug and ended this turn: ${message}`,
+    answer: 0,
+  });
 }
 
+/** The agent whose turn an event of a port belongs to; 0: none. */
 function agentOf(step: Step, event: RuntimeEvent): number {
-  switch (event.kind) {
-    case 'modelEnd':
-      return step.store.get('ledger', event.attempt)?.agent ?? 0;
-    case 'prepared':
-    case 'callEnd':
-    case 'spawnMore':
-      return step.store.get('call', event.call)?.agent ?? 0;
-    default:
-      return 0;
+  if (event.kind === 'modelEnd') return step.store.get('ledger', event.attempt)?.agent ?? 0;
+  if (event.kind === 'prepared' || event.kind === 'callEnd' || event.kind === 'spawnMore') {
+    return step.store.get('call', event.call)?.agent ?? 0;
   }
+  return 0;
 }

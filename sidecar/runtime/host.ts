@@ -25,7 +25,12 @@ export interface Host {
   /** Time of the earliest timer, null when none is set. */
   nextTimerMs(): number | null;
   loop(): { readonly p99Ms: number; readonly maxMs: number; readonly events: number };
-  slots(): { readonly modelUsed: number; readonly modelLimit: number; readonly commandUsed: number; readonly commandLimit: number };
+  slots(): {
+    readonly modelUsed: number;
+    readonly modelLimit: number;
+    readonly commandUsed: number;
+    readonly commandLimit: number;
+  };
   /** Why nothing is committed at the moment, in words for a person; null when all is well. */
   trouble(): string | null;
   /** Stops taking client events, and calls back when the queue is committed. Work in flight is left to recovery. */
@@ -66,7 +71,8 @@ class Loop implements Host {
   }
 
   post(event: RuntimeEvent): boolean {
-    if ('reply' in event && (this.queue.length >= limits.queuedEvents || this.onDrained !== null)) return false;
+    if ('reply' in event && (this.queue.length >= limits.queuedEvents || this.onDrained !== null))
+      return false;
     // Recovery goes first: what clients ask about an agent is answered on what recovery has made of it.
     if (event.kind === 'recover') this.queue.unshift(event);
     else this.queue.push(event);
@@ -75,7 +81,9 @@ class Loop implements Host {
   }
 
   busy(): boolean {
-    return this.queue.length > 0 || this.rt.asking.size > 0 || this.rt.calling.size > 0 || this.rt.slots.modelQueue;
+    return (
+      this.queue.length > 0 || this.rt.asking.size > 0 || this.rt.calling.size > 0 || this.rt.slots.modelQueue
+    );
   }
 
   nextTimerMs(): number | null {
@@ -159,10 +167,19 @@ class Loop implements Host {
 
   private dropBroken(event: RuntimeEvent | undefined, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.rt.log('an event failed', { event: event?.kind ?? 'none', message, stack: error instanceof Error ? (error.stack ?? '') : '' });
+    this.rt.log('an event failed', {
+      event: event?.kind ?? 'none',
+      message,
+      stack: error instanceof Error ? (error.stack ?? '') : '',
+    });
     if (event === undefined) return;
     this.queue.splice(this.queue.indexOf(event), 1);
-    if ('reply' in event) event.reply({ ok: false, code: 'internal', message: `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.` });
+    if ('reply' in event)
+      event.reply({
+        ok: false,
+        code: 'internal',
+        message: `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.`,
+      });
     else if (event.kind !== 'broken') this.post({ kind: 'broken', event, message });
   }
 

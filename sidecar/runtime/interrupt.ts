@@ -42,8 +42,6 @@ function giveUpAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
   for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice })) {
     settle(step, agent, ledger, null);
-    const flight = rt.asking.get(agent.id);
-    if (flight?.attempt !== ledger.id && agent.phase !== 'asking') continue;
     step.slots.modelUsed -= 1;
     step.after(() => {
       rt.asking.get(agent.id)?.cancel();

@@ -12,23 +12,31 @@ import type { Step } from './step.ts';
 
 /** The body of an entry, wherever it is kept. It was written by `addEntry`, so its form is known. */
 export function bodyOf(store: Store, entry: EntryRecord): EntryBody {
-  const json = entry.body ?? must(store.blobText(entry.blob), 'the text of an entry is in the store', { entry: entry.id });
+  const json =
+    entry.body ??
+    must(store.blobText(entry.blob), 'the text of an entry is in the store', { entry: entry.id });
   const body: EntryBody = JSON.parse(json);
   return body;
 }
 
 /** The arguments that the model wrote for a call. They were complete JSON when the call was planned. */
 export function inputOf(step: Step, call: CallRecord): JsonObject {
-  const entry = must(step.store.get('entry', call.entry), 'the answer of a call is in the store', { call: call.id });
+  const entry = must(step.store.get('entry', call.entry), 'the answer of a call is in the store', {
+    call: call.id,
+  });
   const body = bodyOf(step.store, entry);
   const block = body.kind === 'answer' ? body.blocks[call.block] : undefined;
   const text = block?.kind === 'call' ? block.input : '';
-  return must(parseInput(text, limits.callInputBytes).input, 'a planned call has usable arguments', { call: call.id });
+  return must(parseInput(text, limits.callInputBytes).input, 'a planned call has usable arguments', {
+    call: call.id,
+  });
 }
 
 /** What the tools adapter needs to know of a call. */
 export function jobOf(step: Step, agent: AgentRecord, call: CallRecord): ToolJob {
-  const place = must(step.store.get('place', agent.place), 'the folder of an agent is in the store', { agent: agent.id });
+  const place = must(step.store.get('place', agent.place), 'the folder of an agent is in the store', {
+    agent: agent.id,
+  });
   return {
     call: callId(call.id),
     agent: agentId(agent.id),

@@ -131,6 +131,14 @@ export const limits = {
   clockCheckMs: 30_000,
   /** A sidecar without client and work leaves after this; the next client starts it again. */
   idleExitMs: 10 * 60_000,
+  /** The same on the editor's own binary, which cannot be updated meanwhile: long enough for a window to reload. */
+  editorIdleExitMs: 30_000,
+  /** A timer that is due later than this does not keep the sidecar; the next client wakes it. */
+  idleTimerMs: 60 * 60_000,
+  /** How often idleness is looked at. */
+  idleCheckMs: 15_000,
+  /** Exceptions and rejections that nobody caught, in a minute. Past it the process ends and is started anew. */
+  uncaughtPerMinute: 20,
   /** Time that the end may take once asked for; then the process ends anyway, and recovery does the rest. */
   shutdownMs: 5_000,
   /** Bytes of a unix socket's path: macOS takes 104, Linux 108. A longer one moves to the temporary directory. */
@@ -202,8 +210,8 @@ export const limits = {
   safeReasks: 2,
   /** Bytes of one event of a stream; a Responses answer comes whole in its last event. Past it the request is cut. */
   streamEventBytes: 8 * 1024 * 1024,
-  /** Characters of one answer: 128,000 tokens are about 600 KB. Past it the request is cut. */
-  answerChars: 8 * 1024 * 1024,
+  /** Bytes of one stream: 128,000 tokens in one delta each are about 40 MB. Past it the request is cut. */
+  answerStreamBytes: 64 * 1024 * 1024,
   /** Blocks of one answer. Past it the request is cut. */
   answerBlocks: 1_024,
   /** Bytes of an error body that are read, and characters of its message that are passed on. */
@@ -213,4 +221,25 @@ export const limits = {
   cacheTailChars: 256 * 1024,
   /** Bytes of a script of the scripted provider. A longer one is refused. */
   scriptBytes: 4 * 1024 * 1024,
+
+  // ------------------------------------------------------------ workspace
+
+  /** Links followed for one path, as many as Linux follows. A path with more is refused. */
+  linkHops: 40,
+  /** Bytes of a file that is edited or written as text. Finding, hashing and cutting 2 MB take 5 ms. Larger is refused. */
+  fileBytes: 2 * 1024 * 1024,
+  /** Bytes of a version in which hunks are looked for. A larger change has no hunks: it is decided as a whole. */
+  diffBytes: 1024 * 1024,
+  /** Bytes of a version that is shown beside the other in a diff editor. Larger: hunks only. */
+  shownFileBytes: 1024 * 1024,
+  /** Lines named in the error of an edit that matches several places, or none. */
+  editCandidates: 8,
+  /** Matches that are counted before the error says "or more". */
+  editMatches: 100,
+  /** One call of git. A worktree of a very large repository takes a minute; longer, it is given up. */
+  gitMs: 120_000,
+  /** Output of one call of git: the status of 100,000 files. More counts as a failure. */
+  gitOutputBytes: 16 * 1024 * 1024,
+  /** New files of the person that a worktree starts with. When there are more, none is taken along. */
+  carriedFiles: 1_000,
 } as const;

@@ -2,7 +2,18 @@
 // call in flight. Agents that wait are not here (I4).
 
 import type { Profile } from '../core/profile.ts';
-import type { Clients, Cancel, Clock, Model, Publish, Random, Review, Store, Tools, ToolSpec } from '../ports.ts';
+import type {
+  Clients,
+  Cancel,
+  Clock,
+  Model,
+  Publish,
+  Random,
+  Review,
+  Store,
+  Tools,
+  ToolSpec,
+} from '../ports.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import type { Reply, RuntimeEvent } from './event.ts';
 

@@ -1,7 +1,7 @@
 // Outcomes on their way from children to their parent: told once, many in one message (I8, DESIGN §5).
 //
 // An outcome is a row; what the parent has heard is a cursor over them that only moves forward. Whatever tells
-// first (a wait that ends, the next round, a notice) moves the cursor, and nothing is told again.
+// first (a wait that ends or a notice) moves the cursor, and nothing is told again.
 
 import { foldOutcomes, noticeDue, type Told } from '../core/notice.ts';
 import type { AgentRecord, OutcomeRecord } from '../core/rows.ts';
@@ -17,9 +17,15 @@ export function toldOf(step: Step, row: OutcomeRecord): Told {
 }
 
 /** Takes all outcomes that the agent has not heard, as text of at most limits.noticeBytes; null when there are none. */
-export function hear(step: Step, agent: AgentRecord): { readonly text: string; readonly count: number } | null {
+export function hear(
+  step: Step,
+  agent: AgentRecord,
+): { readonly text: string; readonly count: number } | null {
   if (agent.unheard === 0) return null;
-  const rows = step.store.range('outcome.parent', [agent.id], { after: agent.heard, limit: limits.noticeOutcomes });
+  const rows = step.store.range('outcome.parent', [agent.id], {
+    after: agent.heard,
+    limit: limits.noticeOutcomes,
+  });
   const newest = step.store.range('outcome.parent', [agent.id], { newest: true, limit: 1 })[0];
   const count = agent.unheard;
   const told = rows.map((row) => toldOf(step, row));
@@ -28,8 +34,8 @@ export function hear(step: Step, agent: AgentRecord): { readonly text: string; r
   return { text: foldOutcomes(told, count - told.length, limits.noticeBytes), count };
 }
 
-/** Puts unheard outcomes into the transcript, before a request that is made anyway. */
-export function hearInRound(step: Step, agent: AgentRecord): void {
+/** Puts unheard outcomes into the transcript as one notice. */
+function addNotice(step: Step, agent: AgentRecord): void {
   const heard = hear(step, agent);
   if (heard === null) return;
   const text = `[roost] ${heard.count} of your agents ended a turn:\n${heard.text}`;
@@ -48,8 +54,15 @@ export function lookAtNotice(step: Step, agent: AgentRecord, failedNow: boolean,
   }
   clearTimers(step, agent.id, 'notice');
   if (openChildren === 0) agent.noticeGap = limits.noticeFirstMs;
-  const turn = insertTurn(step, { agent: agent.id, state: 'open', cause: 'notice', sender: 0, text: null, key: null });
+  const turn = insertTurn(step, {
+    agent: agent.id,
+    state: 'open',
+    cause: 'notice',
+    sender: 0,
+    text: null,
+    key: null,
+  });
   agent.turn = turn;
-  hearInRound(step, agent);
+  addNotice(step, agent);
   openTurn(step, agent, turn, 1);
 }

@@ -10,7 +10,10 @@ import type { PinnedProfile } from './memory.ts';
 import type { Step } from './step.ts';
 
 /** The blob of a profile's present revision, written when it is new; null: there is no profile of this name. */
-export function pinProfile(step: Step, name: string): { readonly blob: number; readonly profile: Profile } | null {
+export function pinProfile(
+  step: Step,
+  name: string,
+): { readonly blob: number; readonly profile: Profile } | null {
   const profile = builtInProfile(name);
   if (profile === undefined) return null;
   const json = JSON.stringify(profile);

@@ -14,7 +14,8 @@ export function enqueue(step: Step, row: Omit<ReadyRecord, 'id'>): void {
 
 /** Takes an agent's places out of both queues: its turn ended or was interrupted. */
 export function leaveQueues(step: Step, agent: number): void {
-  for (const row of step.store.range('ready.agent', [agent], { limit: limits.slice })) step.store.remove('ready', row.id);
+  for (const row of step.store.range('ready.agent', [agent], { limit: limits.slice }))
+    step.store.remove('ready', row.id);
 }
 
 /** The next in turn, taken out of the queue; remembers that the queue is empty when it is. */

@@ -13,7 +13,11 @@ import { quarantine, settle } from './rounds.ts';
 import type { Step } from './step.ts';
 import { startRound } from './turns.ts';
 
-const next: Record<RecoverStage, RecoverStage | null> = { asking: 'calling', calling: 'verdicts', verdicts: null };
+const next: Record<RecoverStage, RecoverStage | null> = {
+  asking: 'calling',
+  calling: 'verdicts',
+  verdicts: null,
+};
 
 /** One slice of recovery; posts the next. */
 export function onRecover(step: Step, stage: RecoverStage, after: number): void {
@@ -30,18 +34,21 @@ export function onRecover(step: Step, stage: RecoverStage, after: number): void 
   const more = rows.length === limits.slice && last !== undefined;
   const then = more ? { stage, after: last.id } : { stage: next[stage], after: 0 };
   const { stage: following } = then;
-  if (following !== null) step.after(() => step.rt.post({ kind: 'recover', stage: following, after: then.after }));
+  if (following !== null)
+    step.after(() => step.rt.post({ kind: 'recover', stage: following, after: then.after }));
 }
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */
 function recoverAttempt(step: Step, agent: AgentRecord): void {
-  for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice })) settle(step, agent, ledger, null);
+  for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice }))
+    settle(step, agent, ledger, null);
   if (tooOften(step, agent)) return;
   startRound(step, agent);
 }
 
 function recoverCalls(step: Step, agent: AgentRecord): void {
-  for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice })) recoverCall(step, agent, call);
+  for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice }))
+    recoverCall(step, agent, call);
   step.unsettled.add(agent.id);
 }
 

@@ -34,7 +34,11 @@ export function openRequest(step: Step, agent: AgentRecord, request: NewRequest)
 
 /** Records a person's answer. */
 export function closeRequest(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
-  step.store.update('request', request.id, { state: 'answered', answer: JSON.stringify(answer), answered: step.nowMs });
+  step.store.update('request', request.id, {
+    state: 'answered',
+    answer: JSON.stringify(answer),
+    answered: step.nowMs,
+  });
   agent.requests -= 1;
   step.requestsChanged(agent.id);
 }

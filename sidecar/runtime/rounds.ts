@@ -16,7 +16,6 @@ import { prepareCall } from './calls.ts';
 import { bodyOf } from './jobs.ts';
 import { limits } from './limits.ts';
 import { providerOf, type Runtime } from './memory.ts';
-import { hearInRound } from './notices.ts';
 import { pinnedProfile } from './profiles.ts';
 import { openRequest } from './requests.ts';
 import { finishCall } from './results.ts';
@@ -87,7 +86,9 @@ function pagesOf(store: Store, agent: AgentRecord): () => () => readonly Item[] 
           check.end();
           return null;
         }
-        const rows = store.range('entry.agent', [at.agent], { after, limit: limits.pageEntries }).filter((row) => row.id <= at.upTo);
+        const rows = store
+          .range('entry.agent', [at.agent], { after, limit: limits.pageEntries })
+          .filter((row) => row.id <= at.upTo);
         const last = rows.at(-1);
         if (last === undefined) {
           part += 1;
@@ -130,7 +131,10 @@ function itemsOf(store: Store, rows: readonly EntryRecord[], check: HistoryCheck
   return items;
 }
 
-/** Messages and outcomes that came meanwhile enter the transcript before the request that reads them. */
+/**
+ * Messages that came meanwhile enter the transcript before the request that reads them. Outcomes of children do
+ * not: a wait tells them, or a notice once the turn has ended, so that what a turn reads does not hang on timing.
+ */
 function takeIn(step: Step, agent: AgentRecord): void {
   for (const row of step.store.range('inbox.agent', [agent.id], { limit: limits.slice })) {
     const from = senderOf(row.sender);
@@ -139,7 +143,10 @@ function takeIn(step: Step, agent: AgentRecord): void {
     step.addEntry(agent, agent.turn, { kind: 'user', from, text, delivery: row.kind });
     step.store.remove('inbox', row.id);
   }
-  hearInRound(step, agent);
+  if (agent.crashes === 0) return;
+  const text =
+    '[roost] The runtime restarted while you were at work. What you had in flight was taken up again; results say what is not known.';
+  step.addEntry(agent, agent.turn, { kind: 'note', text });
 }
 
 function openLedger(step: Step, agent: AgentRecord, held: Extract<Reservation, { kind: 'held' }>): number {
@@ -188,7 +195,7 @@ export function settle(step: Step, agent: AgentRecord, ledger: LedgerRecord, usa
   });
   agent.microUsd += microUsd;
   agent.tokens += tokens;
-  if (ledger.heldTokens > 0) step.after(() => step.rt.post({ kind: 'budgetsMore', after: 0 }));
+  if (ledger.heldTokens > 0) step.budgetFreed = true;
 }
 
 function cannotPay(step: Step, agent: AgentRecord, held: Exclude<Reservation, { kind: 'held' }>): void {
@@ -201,7 +208,8 @@ function cannotPay(step: Step, agent: AgentRecord, held: Exclude<Reservation, { 
   setPhase(step, agent, 'waiting', 'budget');
   openRequest(step, agent, {
     kind: 'budget',
-    title: held.kind === 'noPrice' ? `No price for ${agent.model}` : `Budget of ${owner}: ${held.limit} spent`,
+    title:
+      held.kind === 'noPrice' ? `No price for ${agent.model}` : `Budget of ${owner}: ${held.limit} spent`,
     detail,
     cluster: `budget:${held.agent}`,
     call: 0,
@@ -257,7 +265,8 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, {
   const provider = providerOf(agent.model);
   const facts = { nowMs: step.nowMs, tries: turn.tries, random: rt.random.next(), model: agent.model };
   const next = afterLoss(outcome, facts, limits);
-  if (outcome.kind === 'rejected' && outcome.code === 'wrongKey') step.after(() => rt.model.setKey(provider, null));
+  if (outcome.kind === 'rejected' && outcome.code === 'wrongKey')
+    step.after(() => rt.model.setKey(provider, null));
   switch (next.kind) {
     case 'again': {
       step.store.update('turn', turn.id, { tries: turn.tries + 1 });
@@ -278,16 +287,30 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, {
 export function quarantine(step: Step, agent: AgentRecord, message: string): void {
   setPhase(step, agent, 'waiting', 'quarantine');
   const detail = `${message}\nAllow to try again; deny to end the turn.`;
-  openRequest(step, agent, { kind: 'quarantine', title: message, detail, cluster: `quarantine:${message}`, call: 0, choices: [] });
+  openRequest(step, agent, {
+    kind: 'quarantine',
+    title: message,
+    detail,
+    cluster: `quarantine:${message}`,
+    call: 0,
+    choices: [],
+  });
 }
 
-function onAnswer(step: Step, agent: AgentRecord, attempt: number, answer: { blocks: readonly Block[]; stop: StopReason; usage: Usage }): void {
+function onAnswer(
+  step: Step,
+  agent: AgentRecord,
+  attempt: number,
+  answer: { blocks: readonly Block[]; stop: StopReason; usage: Usage },
+): void {
   const turn = step.turn(agent.turn);
   const blocks = storable(answer.blocks, attempt);
   const judgement = judge(blocks, answer.stop, limits.callInputBytes);
   const { stop, usage } = answer;
   const entry =
-    blocks.length === 0 ? 0 : step.addEntry(agent, turn.id, { kind: 'answer', model: agent.model, blocks, stop, usage });
+    blocks.length === 0
+      ? 0
+      : step.addEntry(agent, turn.id, { kind: 'answer', model: agent.model, blocks, stop, usage });
   switch (judgement.kind) {
     case 'calls':
       step.store.update('turn', turn.id, { tries: 0 });
@@ -321,9 +344,24 @@ function finish(step: Step, agent: AgentRecord, text: string, entry: number): vo
 /** Commits the plan: a row for each call; the runtime's own tools act at once, the others are looked at after the commit. */
 function plan(step: Step, agent: AgentRecord, entry: number, calls: readonly PlannedCall[]): void {
   const offered = pinnedProfile(step, agent.profile).tools;
+  setPhase(step, agent, 'calling');
   for (const planned of calls) {
-    const fields = { agent: agent.id, turn: agent.turn, entry, block: planned.block, key: planned.key, tool: planned.tool };
-    const id = step.store.insert('call', { ...fields, state: 'planned', evidence: null, started: 0, result: 0, open: 1 });
+    const fields = {
+      agent: agent.id,
+      turn: agent.turn,
+      entry,
+      block: planned.block,
+      key: planned.key,
+      tool: planned.tool,
+    };
+    const id = step.store.insert('call', {
+      ...fields,
+      state: 'planned',
+      evidence: null,
+      started: 0,
+      result: 0,
+      open: 1,
+    });
     const call = { id, ...fields, state: 'planned' as const, evidence: null, started: 0, result: 0, open: 1 };
     const known = offered.some((tool) => tool.name === planned.tool);
     if (!known || planned.input === null) {

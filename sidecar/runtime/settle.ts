@@ -15,19 +15,21 @@ export function settleStep(step: Step): void {
     settleAgents(step);
     look(step);
     admit(step);
-  } while (step.untold.length > 0 || step.unsettled.size > 0 || step.looks.size > 0 || step.wanting.length > 0);
+  } while (
+    step.untold.length > 0 ||
+    step.unsettled.size > 0 ||
+    step.looks.size > 0 ||
+    step.wanting.length > 0
+  );
+  if (step.budgetFreed) step.after(() => step.rt.post({ kind: 'budgetsMore', after: 0 }));
 }
 
-/** Each ended turn becomes an outcome of its parent, which may end the parent's wait or be due as a notice (I8, I9). */
+/** An ended turn may end its parent's wait, or be due as a notice. */
 function tellParents(step: Step): void {
-  for (const told of step.untold.splice(0)) {
-    const child = step.agent(told.agent);
-    const parent = step.agent(child.parent);
-    const { turn, outcome } = told;
-    step.store.insert('outcome', { parent: parent.id, child: child.id, turn, outcome, revision: child.revision });
-    parent.unheard += 1;
+  for (const { parent: id, turn, outcome } of step.untold.splice(0)) {
+    const parent = step.agent(id);
     if (parent.phase === 'waiting' || parent.phase === 'calling') turnEndedForWaits(step, parent, turn);
-    else step.looks.set(parent.id, (step.looks.get(parent.id) ?? false) || outcome === 'failed');
+    else step.looks.set(id, (step.looks.get(id) ?? false) || outcome === 'failed');
   }
 }
 

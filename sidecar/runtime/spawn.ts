@@ -59,9 +59,11 @@ export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; r
 
 /** Why an agent may not start `count` more; null when it may. */
 export function spawnProblem(step: Step, agent: AgentRecord, count: number): string | null {
-  if (agent.depth + 1 > limits.depth) return `Agents may be nested ${limits.depth} deep, and you are at that depth. Do the work yourself.`;
+  if (agent.depth + 1 > limits.depth)
+    return `Agents may be nested ${limits.depth} deep, and you are at that depth. Do the work yourself.`;
   for (const each of step.lineage(agent.id)) {
-    if (each.halted !== 0) return `${each.name} was stopped by a person, so nothing new starts under it. End your turn.`;
+    if (each.halted !== 0)
+      return `${each.name} was stopped by a person, so nothing new starts under it. End your turn.`;
     if (each.closed !== 0) return `${each.name} is closed. End your turn.`;
     if (each.maxAgents !== null && each.bAgents + count > each.maxAgents) {
       return `The budget of ${each.name} is ${each.maxAgents} agents and ${each.bAgents} are there, so ${count} more may not start. Do the work yourself or start fewer.`;
@@ -85,13 +87,15 @@ export function startSpawn(step: Step, agent: AgentRecord, call: CallRecord, ver
 }
 
 function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string | null {
-  if (verb.tasks.length > limits.spawnTasks) return `One call starts at most ${limits.spawnTasks} agents; this asks for ${verb.tasks.length}.`;
+  if (verb.tasks.length > limits.spawnTasks)
+    return `One call starts at most ${limits.spawnTasks} agents; this asks for ${verb.tasks.length}.`;
   if (verb.profile !== null && pinProfile(step, verb.profile) === null) {
     return `There is no profile "${verb.profile}". There are: ${profileNames()}.`;
   }
   const names = verb.tasks.flatMap((task) => (task.name === null ? [] : [task.name]));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined && names.length <= limits.namesListed) return `Two tasks are named "${twice}". Names must differ.`;
+  if (twice !== undefined && names.length <= limits.namesListed)
+    return `Two tasks are named "${twice}". Names must differ.`;
   return spawnProblem(step, agent, verb.tasks.length);
 }
 
@@ -138,7 +142,8 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, progress) });
 }
 
-const generatedName = (progress: SpawnProgress, index: number): string => `agent-${progress.before + index + 1}`;
+const generatedName = (progress: SpawnProgress, index: number): string =>
+  `agent-${progress.before + index + 1}`;
 
 function namesText(tasks: readonly SpawnTask[], progress: SpawnProgress): string {
   const names = tasks.map((task, index) => task.name ?? generatedName(progress, index));
@@ -149,7 +154,8 @@ function namesText(tasks: readonly SpawnTask[], progress: SpawnProgress): string
 
 /** A name that no child of the parent has: the wanted one, or the wanted one with the first free number. */
 export function freeName(step: Step, parent: number, wanted: string): string {
-  const taken = (name: string): boolean => step.store.range('agent.named', [parent, name], { limit: 1 }).length > 0;
+  const taken = (name: string): boolean =>
+    step.store.range('agent.named', [parent, name], { limit: 1 }).length > 0;
   if (!taken(wanted)) return wanted;
   for (let n = 2; ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
 }

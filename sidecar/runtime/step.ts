@@ -34,9 +34,11 @@ export class Step {
   /** Agents whose calls changed: their phase follows from the calls that are still open. */
   readonly unsettled = new Set<number>();
   /** Turns that ended and whose parents are still to be told. */
-  readonly untold: { readonly agent: number; readonly turn: number; readonly outcome: Outcome }[] = [];
+  readonly untold: { readonly parent: number; readonly turn: number; readonly outcome: Outcome }[] = [];
   /** Agents that may be due a notice; true: something failed, tell at once. */
   readonly looks = new Map<number, boolean>();
+  /** Held budget came free: agents that wait for some look again, once a step. */
+  budgetFreed = false;
 
   private readonly agents = new Map<number, Held>();
   private readonly lists = new Set<number>();
@@ -171,7 +173,7 @@ export class Step {
   }
 
   private addUp(from: number, change: Readonly<Share>): void {
-    for (let at = from; at !== 0; ) {
+    for (let at = from; at !== 0;) {
       const agent = this.agent(at);
       addToBranch(agent, change);
       at = agent.parent;
@@ -195,4 +197,3 @@ function changedColumns(was: AgentRecord, row: AgentRecord): Partial<Omit<AgentR
   const changed = Object.entries(row).filter(([name, value]) => Reflect.get(was, name) !== value);
   return changed.length === 0 ? null : Object.fromEntries(changed);
 }
-

@@ -59,7 +59,11 @@ export function openQueued(step: Step, agent: AgentRecord): boolean {
 }
 
 /** A message that becomes a turn of its own when those before it have ended. Returns the turn's id. */
-export function queueTurn(step: Step, agent: AgentRecord, message: { text: string; sender: number; key: string | null }): number {
+export function queueTurn(
+  step: Step,
+  agent: AgentRecord,
+  message: { text: string; sender: number; key: string | null },
+): number {
   agent.queued += 1;
   return insertTurn(step, { agent: agent.id, state: 'queued', cause: 'message', ...message });
 }
@@ -73,8 +77,7 @@ export interface Ending {
 }
 
 /**
- * Ends the open turn: row, last entry and, through `settle`, the parent's outcome and counts, in one transaction
- * (I9). Calls and attempts of the turn must be settled before. Then the next queued turn begins, unless halted.
+ * Ends the open turn: row, last entry, and the parent's outcome and counts, in one transaction (I9). Calls and attempts of the turn must be settled before. Then the next queued turn begins, unless halted.
  */
 export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   const turn = agent.turn;
@@ -93,8 +96,22 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   agent.outcome = ending.outcome;
   agent.doing = firstLine(ending.text, limits.taskChars);
   setPhase(step, agent, 'idle');
-  if (agent.parent !== 0) step.agent(agent.parent).openChildren -= 1; // a queued turn that opens counts it again
   step.turnEnded(turn);
-  if (agent.parent !== 0) step.untold.push({ agent: agent.id, turn, outcome: ending.outcome });
+  if (agent.parent !== 0) addOutcome(step, agent, turn, ending.outcome);
   if (agent.halted !== 0 || !openQueued(step, agent)) step.looks.set(agent.id, false);
+}
+
+/** How a child's turn ended, for its parent to hear once (I8). A queued turn that opens next counts the child again. */
+function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outcome): void {
+  const parent = step.agent(child.parent);
+  step.store.insert('outcome', {
+    parent: parent.id,
+    child: child.id,
+    turn,
+    outcome,
+    revision: child.revision,
+  });
+  parent.openChildren -= 1;
+  parent.unheard += 1;
+  step.untold.push({ parent: parent.id, turn, outcome });
 }

@@ -36,7 +36,14 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
     case 'ask_user': {
       step.store.update('call', call.id, { state: 'asking' });
       const { question, choices } = verb;
-      openRequest(step, agent, { kind: 'question', title: question, detail: question, cluster: null, call: call.id, choices });
+      openRequest(step, agent, {
+        kind: 'question',
+        title: question,
+        detail: question,
+        cluster: null,
+        call: call.id,
+        choices,
+      });
       return;
     }
   }
@@ -52,15 +59,29 @@ interface Say {
   readonly error: (text: string) => void;
 }
 
-function sendMessage(step: Step, agent: AgentRecord, verb: Extract<Verb, { kind: 'send_message' }>, say: Say): void {
+function sendMessage(
+  step: Step,
+  agent: AgentRecord,
+  verb: Extract<Verb, { kind: 'send_message' }>,
+  say: Say,
+): void {
   if (utf8Bytes(verb.text) > limits.siblingMessageBytes) {
-    return say.error(`A message has at most ${limits.siblingMessageBytes} bytes. Write the text to a file and send its path.`);
+    return say.error(
+      `A message has at most ${limits.siblingMessageBytes} bytes. Write the text to a file and send its path.`,
+    );
   }
   const to = addressee(step, agent, verb.to);
   if (to === undefined) {
     return say.error(`There is no agent "${verb.to}" among yours or beside you. Use a name, or "parent".`);
   }
-  step.store.insert('inbox', { agent: to.id, sender: agent.id, kind: 'message', text: verb.text, key: null, at: step.nowMs });
+  step.store.insert('inbox', {
+    agent: to.id,
+    sender: agent.id,
+    kind: 'message',
+    text: verb.text,
+    key: null,
+    at: step.nowMs,
+  });
   say.done(`Left for ${to.name}: it reads it at its next step.`);
 }
 
@@ -75,14 +96,24 @@ function addressee(step: Step, agent: AgentRecord, name: string): AgentRecord | 
 }
 
 function listAgents(step: Step, agent: AgentRecord, after: string | null): string {
-  const from = after === null ? undefined : step.store.range('agent.named', [agent.id, after], { limit: 1 })[0];
-  const rows = step.store.range('agent.children', [agent.id], { after: from?.id ?? 0, limit: limits.listAgents + 1 });
+  const from =
+    after === null ? undefined : step.store.range('agent.named', [agent.id, after], { limit: 1 })[0];
+  const rows = step.store.range('agent.children', [agent.id], {
+    after: from?.id ?? 0,
+    limit: limits.listAgents + 1,
+  });
   if (rows.length === 0) return 'You have no agents.';
   const lines = rows.slice(0, limits.listAgents).map((row) => {
     const child = step.agent(row.id);
-    const state = child.phase === 'idle' ? (child.outcome ?? 'new') : child.phase === 'waiting' ? `waits (${child.why})` : 'at work';
+    const state =
+      child.phase === 'idle'
+        ? (child.outcome ?? 'new')
+        : child.phase === 'waiting'
+          ? `waits (${child.why})`
+          : 'at work';
     return `- ${child.name}: ${state}. ${child.doing}`;
   });
-  if (rows.length > limits.listAgents) lines.push(`More: list_agents with after "${rows[limits.listAgents - 1]?.name ?? ''}".`);
+  if (rows.length > limits.listAgents)
+    lines.push(`More: list_agents with after "${rows[limits.listAgents - 1]?.name ?? ''}".`);
   return lines.join('\n');
 }

@@ -17,7 +17,10 @@ export function startWait(step: Step, agent: AgentRecord, call: CallRecord, verb
   for (const name of verb.agents ?? []) {
     const child = step.store.range('agent.named', [agent.id, name], { limit: 1 })[0];
     if (child === undefined) {
-      finishCall(step, agent, call, { status: 'error', text: `You have no agent named "${name}". Use list_agents to see their names.` });
+      finishCall(step, agent, call, {
+        status: 'error',
+        text: `You have no agent named "${name}". Use list_agents to see their names.`,
+      });
       return;
     }
     const turn = workOf(step, child.id);
@@ -41,7 +44,8 @@ export function startWait(step: Step, agent: AgentRecord, call: CallRecord, verb
     deadline: verb.timeoutMs === null ? 0 : step.nowMs + verb.timeoutMs,
   });
   for (const turn of turns) step.store.insert('waiting', { wait, turn });
-  if (verb.timeoutMs !== null) setTimer(step, { due: step.nowMs + verb.timeoutMs, kind: 'wait', agent: agent.id, ref: wait });
+  if (verb.timeoutMs !== null)
+    setTimer(step, { due: step.nowMs + verb.timeoutMs, kind: 'wait', agent: agent.id, ref: wait });
 }
 
 /** A turn ended: the parent's waits that it completes end too. */
@@ -73,7 +77,8 @@ export function interruptWaits(step: Step, agent: AgentRecord): boolean {
 
 /** Takes an agent's waits away without an answer: their calls are answered otherwise. */
 export function dropWaits(step: Step, agent: number): void {
-  for (const wait of step.store.range('wait.agent', [agent], { limit: limits.slice })) removeWait(step, wait.id);
+  for (const wait of step.store.range('wait.agent', [agent], { limit: limits.slice }))
+    removeWait(step, wait.id);
 }
 
 function removeWait(step: Step, wait: number): void {
@@ -94,8 +99,10 @@ function endWait(step: Step, wait: WaitRecord, prefix: string): void {
 
 function answer(step: Step, agent: AgentRecord, call: CallRecord, prefix: string): void {
   const heard = hear(step, agent);
-  const ended = heard === null ? 'None has ended since you last looked.' : `${heard.count} ended:\n${heard.text}`;
-  const left = agent.openChildren === 0 ? 'None is at work any more.' : `${agent.openChildren} still at work.`;
+  const ended =
+    heard === null ? 'None has ended since you last looked.' : `${heard.count} ended:\n${heard.text}`;
+  const left =
+    agent.openChildren === 0 ? 'None is at work any more.' : `${agent.openChildren} still at work.`;
   finishCall(step, agent, call, { status: 'ok', text: `${prefix}${ended}\n${left}` });
 }
 

@@ -1,0 +1,266 @@
+// A small world for stories about the runtime: the real store in memory, a virtual clock, and a model that
+// answers with what the test wrote for the text it was last sent.
+
+import { createHost, type Host } from '../../sidecar/runtime/host.ts';
+import type { RuntimeOptions } from '../../sidecar/runtime/memory.ts';
+import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
+import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
+import type { Block, StopReason } from '../../sidecar/protocol/entry.ts';
+import type { Params, Result } from '../../sidecar/protocol/methods.ts';
+import type { Item, ModelOutcome, ModelRequest, News, Ports, ToolEvent, ToolJob } from './types.ts';
+
+export type Say = string | readonly (readonly [tool: string, input: unknown])[];
+export type Answerer = (items: readonly Item[], request: ModelRequest) => Say | ModelOutcome | 'silent';
+
+export interface WorldOptions {
+  readonly answer: Answerer;
+  readonly slots?: Partial<RuntimeOptions>;
+  /** What a tool does; the default says `ok`. */
+  readonly tool?: (job: ToolJob) => ToolEvent | 'silent';
+  readonly ask?: boolean;
+}
+
+interface Task {
+  readonly atMs: number;
+  readonly order: number;
+  readonly work: () => void;
+}
+
+export class World {
+  readonly open: OpenStore = openStore({ directory: '', durability: 'process', mode: 'memory' });
+  readonly requests: ModelRequest[] = [];
+  readonly news: News[] = [];
+  readonly ran: ToolJob[] = [];
+  readonly bugs: string[] = [];
+  keys = new Set<string>(['scripted']);
+  nowMs = 1_000_000;
+  host: Host;
+  private tasks: Task[] = [];
+  private order = 0;
+  private alarmTask: Task | null = null;
+  private readonly options: WorldOptions;
+  private serial = 0;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    this.host = this.boot();
+  }
+
+  boot(): Host {
+    const { slots } = this.options;
+    return createHost(this.ports(), {
+      modelSlots: 100,
+      commandSlots: 4,
+      defaultModel: 'scripted/test',
+      ...slots,
+    });
+  }
+
+  /** Everything in flight is gone; the rows are there. */
+  crash(): void {
+    this.tasks = [];
+    this.alarmTask = null;
+    this.host = this.boot();
+  }
+
+  at(inMs: number, work: () => void): Task {
+    const task = { atMs: this.nowMs + inMs, order: this.order++, work };
+    this.tasks.push(task);
+    return task;
+  }
+
+  /** Runs until nothing is left to do, or only what lies further ahead than `forMs`. */
+  run(forMs = 0): void {
+    const endMs = this.nowMs + forMs;
+    for (let steps = 0; steps < 1_000_000; steps++) {
+      this.tasks.sort((a, b) => a.atMs - b.atMs || a.order - b.order);
+      const task = this.tasks[0];
+      if (task === undefined || task.atMs > endMs) break;
+      this.tasks.shift();
+      this.nowMs = Math.max(this.nowMs, task.atMs);
+      task.work();
+    }
+    this.nowMs = Math.max(this.nowMs, endMs);
+  }
+
+  /** Calls a method, runs until it is answered, and returns the answer or throws its message. */
+  call<M extends RuntimeMethod>(kind: M, params: Params<M>): Result<M> {
+    let answered: { ok: true; value: Result<M> } | { ok: false; code: string; message: string } | undefined;
+    const event = {
+      kind,
+      params,
+      reply: (answer: typeof answered) => (answered = answer),
+    } as unknown as ClientEvent;
+    this.host.post(event);
+    this.run();
+    if (answered === undefined) throw new Error(`${kind} was not answered`);
+    if (!answered.ok) throw new Error(`${answered.code}: ${answered.message}`);
+    return answered.value;
+  }
+
+  key(): string {
+    return `key-${++this.serial}`;
+  }
+
+  start(text: string, more: Partial<Params<'agent/start'>> = {}): Result<'agent/start'> {
+    return this.call('agent/start', { text, workspace: '/w', key: this.key(), ...more });
+  }
+
+  /** The transcript of an agent, a line an entry. */
+  transcript(agent: number): string[] {
+    return this.open.reads.entries(agent, { after: 0, limit: 500 }).entries.map(({ body }) => {
+      switch (body.kind) {
+        case 'user':
+          return `${body.from === 'person' ? 'person' : `agent ${body.from}`}: ${body.text}`;
+        case 'notice':
+        case 'note':
+          return `${body.kind}: ${body.text}`;
+        case 'answer':
+          return `answer: ${body.blocks.map((block) => (block.kind === 'call' ? `[${block.tool} ${block.input}]` : block.text)).join(' ')}`;
+        case 'result':
+          return `result ${body.status}: ${body.text}`;
+        case 'end':
+          return `end ${body.outcome}${body.text === '' ? '' : `: ${body.text}`}`;
+      }
+    });
+  }
+
+  private ports(): Ports {
+    const { store } = this.open;
+    const log = (message: string, facts: Readonly<Record<string, unknown>>): void => {
+      this.bugs.push(`${message} ${JSON.stringify(facts)}`);
+    };
+    return {
+      store,
+      log,
+      model: {
+        ask: (request, post) => this.ask(request, post),
+        info: (id) => ({ id, contextTokens: 200_000, outputTokens: 8_000, scripted: true }),
+        price: () => ({ input: 1_000_000, output: 2_000_000, cacheRead: 100_000, cacheWrite: 1_250_000 }),
+        setProvider: () => undefined,
+        setKey: (provider, key) => void (key === null ? this.keys.delete(provider) : this.keys.add(provider)),
+        ready: (model) => this.keys.has(model.split('/')[0] ?? ''),
+      },
+      tools: {
+        specs: ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({
+          name,
+          description: name,
+          schema: { type: 'object' },
+        })),
+        classOf: () => 'effect',
+        prepare: (job, post) => {
+          const ask = {
+            kind: 'command' as const,
+            title: job.tool,
+            detail: JSON.stringify(job.input),
+            cluster: job.tool,
+            always: false,
+          };
+          this.at(0, () =>
+            post({
+              kind: 'run',
+              evidence: { tool: job.tool },
+              ask: this.options.ask === true ? ask : null,
+              usesCommandSlot: job.tool === 'shell',
+            }),
+          );
+          return () => undefined;
+        },
+        run: (job, _evidence, post) => this.tool(job, post),
+        recover: (job, _evidence, post) => {
+          this.at(0, () =>
+            post({
+              kind: 'done',
+              outcome: { status: 'unknown', text: `nobody knows what became of ${job.tool}` },
+            }),
+          );
+          return () => undefined;
+        },
+      },
+      review: {
+        detail: () => undefined,
+        plan: () => undefined,
+        write: () => undefined,
+        measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
+      },
+      clock: {
+        nowMs: () => this.nowMs,
+        monotonicMs: () => this.nowMs,
+        alarm: (atMs, ring) => {
+          if (this.alarmTask !== null) this.tasks = this.tasks.filter((task) => task !== this.alarmTask);
+          this.alarmTask = atMs === null ? null : this.at(Math.max(0, atMs - this.nowMs), ring);
+        },
+        soon: (work) => void this.at(0, work),
+      },
+      random: { next: () => 0.5 },
+      clients: { secret: (_provider, post) => void this.at(0, () => post(null)) },
+      publish: {
+        committed: (news) => this.news.push(news),
+        delta: () => undefined,
+        streamEnd: () => undefined,
+        output: () => undefined,
+      },
+    };
+  }
+
+  private tool(job: ToolJob, post: (event: ToolEvent) => void): () => void {
+    this.ran.push(job);
+    const event = this.options.tool?.(job) ?? { kind: 'done', outcome: { status: 'ok', text: 'ok' } };
+    let live = event !== 'silent';
+    this.at(10, () => {
+      if (live && event !== 'silent') post(event);
+    });
+    return () => (live = false);
+  }
+
+  private ask(
+    request: ModelRequest,
+    post: (event: { kind: 'end'; outcome: ModelOutcome }) => void,
+  ): () => void {
+    this.requests.push(request);
+    const items: Item[] = [];
+    const next = request.pages();
+    for (let page = next(); page !== null; page = next()) items.push(...page);
+    const said = this.options.answer(items, request);
+    let live = said !== 'silent';
+    this.at(10, () => {
+      if (!live) return;
+      live = false;
+      post({ kind: 'end', outcome: outcomeOf(said) });
+    });
+    return () => (live = false);
+  }
+}
+
+let callSerial = 0;
+
+function outcomeOf(said: Say | ModelOutcome | 'silent'): ModelOutcome {
+  if (typeof said === 'object' && 'kind' in said) return said;
+  const blocks: Block[] =
+    typeof said === 'string'
+      ? [{ kind: 'text', text: said }]
+      : said.map(([tool, input]) => ({
+          kind: 'call',
+          key: `k${++callSerial}`,
+          tool,
+          input: typeof input === 'string' ? input : JSON.stringify(input),
+        }));
+  const stop: StopReason = typeof said === 'string' ? 'end' : 'calls';
+  return { kind: 'answer', blocks, stop, usage: { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 } };
+}
+
+/** The last text that a person, a parent or the runtime wrote, and the results after it. */
+export function lastOf(items: readonly Item[]): {
+  readonly user: string;
+  readonly results: readonly string[];
+} {
+  let user = '';
+  let results: string[] = [];
+  for (const item of items) {
+    if (item.kind === 'user') {
+      user = item.text;
+      results = [];
+    } else if (item.kind === 'result') results.push(item.text);
+  }
+  return { user, results };
+}
