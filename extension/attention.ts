@@ -38,7 +38,11 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
     ctx.onFleet(redraw);
     ctx.own(ctx.connection.onState.on(redraw));
     // Looking at the view is what starts a sidecar.
-    ctx.own(this.#view.onDidChangeVisibility(({ visible }) => visible && vscode.workspace.isTrusted && ctx.connection.start()));
+    ctx.own(
+      this.#view.onDidChangeVisibility(
+        ({ visible }) => visible && vscode.workspace.isTrusted && ctx.connection.start(),
+      ),
+    );
     redraw();
   }
 
@@ -79,12 +83,15 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
     this.#view.badge =
       attention.requestsTotal === 0
         ? undefined
-        : { value: attention.requestsTotal, tooltip: t('{0} decisions wait for you', attention.requestsTotal) };
+        : {
+            value: attention.requestsTotal,
+            tooltip: t('{0} decisions wait for you', attention.requestsTotal),
+          };
     this.#view.message =
       connection.state.kind === 'restarting'
         ? t('The sidecar ended and is being started again. Nothing is lost.')
-        : (fleet.trouble ?? undefined);
-    this.#view.description = fleet.scripted ? scriptedLabel() : undefined;
+        : (fleet.trouble ?? '');
+    this.#view.description = fleet.scripted ? scriptedLabel() : '';
     this.#changed.fire(undefined);
   }
 
@@ -185,7 +192,10 @@ function changeItem(change: ChangeRow): vscode.TreeItem {
 }
 
 function rollupItem(what: 'running' | 'done', count: number): vscode.TreeItem {
-  const item = described(new vscode.TreeItem(what === 'running' ? t('Running') : t('Done'), None), String(count));
+  const item = described(
+    new vscode.TreeItem(what === 'running' ? t('Running') : t('Done'), None),
+    String(count),
+  );
   item.iconPath = new vscode.ThemeIcon(what === 'running' ? 'play-circle' : 'pass');
   item.command = open('roost.agents.focus', {});
   return item;
@@ -198,7 +208,9 @@ function described(item: vscode.TreeItem, description: string): vscode.TreeItem 
 
 /** The whole of what would be done, as plain text in a code block: a model wrote it. */
 function requestTooltip(request: RequestRow): vscode.MarkdownString {
-  return new vscode.MarkdownString().appendText(request.agentName).appendCodeblock(request.detail.slice(0, 2_000), 'text');
+  return new vscode.MarkdownString()
+    .appendText(request.agentName)
+    .appendCodeblock(request.detail.slice(0, 2_000), 'text');
 }
 
 function open(command: string, argument: object): vscode.Command {

@@ -39,7 +39,12 @@ export type AttentionNode =
     }
   | { readonly kind: 'change'; readonly id: string; readonly change: ChangeRow }
   | { readonly kind: 'failed'; readonly id: string; readonly agent: AgentRow }
-  | { readonly kind: 'rollup'; readonly id: string; readonly what: 'running' | 'done'; readonly count: number }
+  | {
+      readonly kind: 'rollup';
+      readonly id: string;
+      readonly what: 'running' | 'done';
+      readonly count: number;
+    }
   | { readonly kind: 'more'; readonly id: string; readonly count: number };
 
 /** Counts down the rows that may still be made. */
@@ -105,7 +110,8 @@ function fill(nodes: readonly AttentionNode[], room: Room): readonly AttentionNo
 function groupRequests(requests: readonly RequestRow[]): readonly AttentionNode[] {
   const groups = new Map<string, RequestRow[]>();
   for (const request of requests) {
-    const key = request.cluster === null ? `request:${request.id}` : `cluster:${request.kind}:${request.cluster}`;
+    const key =
+      request.cluster === null ? `request:${request.id}` : `cluster:${request.kind}:${request.cluster}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [request]);
     else group.push(request);
@@ -113,7 +119,9 @@ function groupRequests(requests: readonly RequestRow[]): readonly AttentionNode[
   return [...groups].map(([id, group]): AttentionNode => {
     const children = group.map((request) => requestNode(request));
     const [first] = children;
-    return group.length === 1 && first !== undefined ? first : { kind: 'cluster', id, requests: group, children };
+    return group.length === 1 && first !== undefined
+      ? first
+      : { kind: 'cluster', id, requests: group, children };
   });
 }
 

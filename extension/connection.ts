@@ -52,7 +52,7 @@ export interface Setup {
   /** Starts a sidecar for the store and resolves when one listens. */
   readonly launch: (store: string) => Promise<Discovery>;
   /** This window's name for the sidecar's list of clients, and its workspace folders. */
-  readonly client: () => { readonly name: string; readonly workspaces: readonly string[] };
+  readonly client: () => Promise<{ readonly name: string; readonly workspaces: readonly string[] }>;
   readonly can: readonly EditorAbility[];
   readonly editor: EditorHandlers;
   readonly log: Log;
@@ -223,7 +223,7 @@ export class Connection {
       if (!this.#bringing) this.#fell();
     });
     wire.listen();
-    const { name, workspaces } = client();
+    const { name, workspaces } = await client();
     const hello: Params<'hello'> = {
       protocol: protocolVersion,
       build,

@@ -41,7 +41,11 @@ export class Ctx {
       new Connection({
         store: settings.store,
         launch: (store) => this.launcher.start(store),
-        client: () => ({ name: `${vscode.env.appName} ${vscode.workspace.name ?? ''}`.trim(), workspaces: this.paths.real }),
+        client: async () => {
+          await this.paths.ready;
+          const name = `${vscode.env.appName} ${vscode.workspace.name ?? ''}`.trim();
+          return { name, workspaces: this.paths.real };
+        },
         can: ['buffers', 'secrets', 'reveal'],
         editor: editorServices(this),
         log: this.log,

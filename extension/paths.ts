@@ -13,6 +13,7 @@ interface Folder {
 /** `fold`: names differ only by more than their case (Windows, macOS). */
 export class Paths {
   #folders: readonly Folder[] = [];
+  #set: Promise<void> = Promise.resolve();
   readonly #fold: boolean;
 
   constructor(platform: string) {
@@ -20,10 +21,20 @@ export class Paths {
   }
 
   /** Takes the window's workspace folders. A folder that is gone stands for itself. */
-  async setFolders(folders: readonly string[]): Promise<void> {
-    this.#folders = await Promise.all(
-      folders.map(async (shown) => ({ shown, real: await realpath(shown).catch(() => shown) })),
-    );
+  setFolders(folders: readonly string[]): Promise<void> {
+    const look = async (shown: string): Promise<Folder> => ({
+      shown,
+      real: await realpath(shown).catch(() => shown),
+    });
+    this.#set = Promise.all(folders.map(look)).then((found) => {
+      this.#folders = found;
+    });
+    return this.#set;
+  }
+
+  /** Resolves when the folders that were set last are known. */
+  get ready(): Promise<void> {
+    return this.#set;
   }
 
   /** The folders with links resolved, as the sidecar is told them. */

@@ -33,7 +33,9 @@ function drawItem(item: vscode.StatusBarItem, ctx: Ctx): void {
     item.show();
   } else if (state.kind === 'restarting') {
     item.text = `$(sync~spin) Roost`;
-    item.tooltip = t('The sidecar ended and is being started again. Nothing is lost: agents are rows on disk.');
+    item.tooltip = t(
+      'The sidecar ended and is being started again. Nothing is lost: agents are rows on disk.',
+    );
     item.command = 'roost.showLog';
     item.show();
   } else if (fleet === null || fleet.agents === 0) {
