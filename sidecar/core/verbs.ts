@@ -33,6 +33,8 @@ export const verbSpecs: readonly ToolSpec[] = [
             additionalProperties: false,
           },
         },
+        template: { type: 'string', description: 'Instead of tasks: one text for all, with {item} where each item goes.' },
+        items: { type: 'array', minItems: 1, items: { type: 'string' }, description: 'With template: one agent for each.' },
         profile: {
           type: 'string',
           description: 'implementer, planner, explorer, reviewer or verifier. Default: implementer.',
@@ -44,7 +46,6 @@ export const verbSpecs: readonly ToolSpec[] = [
         },
         model: { type: 'string', description: 'provider/model. Default: yours.' },
       },
-      required: ['tasks'],
       additionalProperties: false,
     },
   },
@@ -130,14 +131,16 @@ export interface SpawnTask {
   readonly name: string | null;
 }
 
+export interface SpawnVerb {
+  readonly kind: 'spawn_agent';
+  readonly tasks: readonly SpawnTask[];
+  readonly profile: string | null;
+  readonly isolation: Isolation | null;
+  readonly model: string | null;
+}
+
 export type Verb =
-  | {
-      readonly kind: 'spawn_agent';
-      readonly tasks: readonly SpawnTask[];
-      readonly profile: string | null;
-      readonly isolation: Isolation | null;
-      readonly model: string | null;
-    }
+  | SpawnVerb
   | {
       readonly kind: 'wait_agent';
       readonly agents: readonly string[] | null;
@@ -182,19 +185,30 @@ function parseTask(value: Json): SpawnTask | string {
   return { task: value['task'], name };
 }
 
-function parseSpawn(input: JsonObject): Verb {
-  const list = input['tasks'];
-  if (!Array.isArray(list) || list.length === 0) return invalid('"tasks" is a list with at least one task.');
+function parseTasks(input: JsonObject): readonly SpawnTask[] | string {
+  const { tasks: list, template, items } = input;
+  if (template !== undefined || items !== undefined) {
+    if (!isString(template) || !isStrings(items) || items.length === 0 || list !== undefined) {
+      return 'Give either "tasks", or "template" (a text) with "items" (a list of texts that is not empty).';
+    }
+    return items.map((item) => ({ task: template.replaceAll('{item}', () => item), name: null }));
+  }
+  if (!Array.isArray(list) || list.length === 0) return '"tasks" is a list with at least one task.';
   const tasks: SpawnTask[] = [];
   for (const each of list) {
     const task = parseTask(each);
-    if (typeof task === 'string') return invalid(task);
+    if (typeof task === 'string') return task;
     tasks.push(task);
   }
+  return tasks;
+}
+
+function parseSpawn(input: JsonObject): Verb {
+  const tasks = parseTasks(input);
+  if (typeof tasks === 'string') return invalid(tasks);
   const { profile, isolation, model } = input;
   const place = isolations.find((each) => each === isolation);
-  if (isolation !== undefined && place === undefined)
-    return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
+  if (isolation !== undefined && place === undefined) return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
   return {
     kind: 'spawn_agent',
     tasks,

@@ -61,6 +61,7 @@ class Loop implements Host {
       slots: { modelUsed: 0, commandUsed: 0, modelQueue: true, commandQueue: true, lastRoot: 0 },
       asking: new Map(),
       calling: new Map(),
+      batches: new Map(),
       lent: new Set(),
       profiles: new Map(),
       cooling: new Map(),

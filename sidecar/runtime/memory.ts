@@ -2,6 +2,7 @@
 // call in flight. Agents that wait are not here (I4).
 
 import type { Profile } from '../core/profile.ts';
+import type { SpawnVerb } from '../core/verbs.ts';
 import type {
   Clients,
   Cancel,
@@ -69,6 +70,8 @@ export interface Runtime extends Ports {
   readonly asking: Map<number, { readonly attempt: number; readonly cancel: Cancel }>;
   /** Calls in flight, by call. */
   readonly calling: Map<number, Cancel>;
+  /** Batches that are being started, by call: parsed once. After a crash they are parsed from the store again. */
+  readonly batches: Map<number, SpawnVerb>;
   /** Commands that wait inside Roost: they hold no slot meanwhile. */
   readonly lent: Set<number>;
   /** Profiles by blob, at most a few dozen. */

@@ -2,7 +2,7 @@
 
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { firstLine } from '../core/text.ts';
-import { parseVerb, type SpawnTask, type Verb } from '../core/verbs.ts';
+import { parseVerb, type SpawnTask, type SpawnVerb } from '../core/verbs.ts';
 import type { Isolation, Mode } from '../protocol/agent.ts';
 import { callId } from '../protocol/ids.ts';
 import { openCall } from './calls.ts';
@@ -12,8 +12,6 @@ import { pinProfile, profileNames } from './profiles.ts';
 import { finishCall } from './results.ts';
 import type { Step } from './step.ts';
 import { insertTurn, openTurn, senderOf } from './turns.ts';
-
-type SpawnVerb = Extract<Verb, { kind: 'spawn_agent' }>;
 
 export interface Birth {
   /** 0: a root. */
@@ -103,7 +101,7 @@ function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string |
 export function onSpawnMore(step: Step, id: number): void {
   const call = openCall(step, id);
   if (call === null) return;
-  const verb = parseVerb(call.tool, inputOf(step, call));
+  const verb = step.rt.batches.get(id) ?? parseVerb(call.tool, inputOf(step, call));
   if (verb.kind === 'spawn_agent') spawnSlice(step, step.agent(call.agent), call, verb);
 }
 
@@ -136,9 +134,13 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   if (end < verb.tasks.length) {
     step.store.update('call', call.id, { evidence: JSON.stringify({ ...progress, next: end }) });
     step.unsettled.add(agent.id);
-    step.after(() => step.rt.post({ kind: 'spawnMore', call: callId(call.id) }));
+    step.after(() => {
+      step.rt.batches.set(call.id, verb);
+      step.rt.post({ kind: 'spawnMore', call: callId(call.id) });
+    });
     return;
   }
+  step.after(() => void step.rt.batches.delete(call.id));
   finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, progress) });
 }
 
