@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 
-import { discoveryFile, type Discovery } from '../protocol/discovery.ts';
+import { discoveryFile, parseDiscovery, type Discovery } from '../protocol/discovery.ts';
 import { RoostError } from '../protocol/errors.ts';
 import { limits } from '../runtime/limits.ts';
 import { unsafeFileSystem } from './fileSystem.ts';
@@ -73,14 +73,19 @@ export function writeDiscovery(discovery: Discovery): void {
   fs.renameSync(fresh, target);
 }
 
+/** What the discovery file of a store says; null when there is none, or it is not one. */
+export function readDiscovery(store: string): Discovery | null {
+  try {
+    return parseDiscovery(fs.readFileSync(path.join(store, discoveryFile), 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
 /** Takes the discovery file away, unless it is another process's by now. */
 export function removeDiscovery(discovery: Discovery): void {
-  const target = path.join(discovery.store, discoveryFile);
-  try {
-    if (fs.readFileSync(target, 'utf8').includes(discovery.nonce)) fs.rmSync(target, { force: true });
-  } catch {
-    // It is gone already.
-  }
+  if (readDiscovery(discovery.store)?.nonce !== discovery.nonce) return;
+  fs.rmSync(path.join(discovery.store, discoveryFile), { force: true });
 }
 
 /**

@@ -159,6 +159,28 @@ export const limits = {
   readerCacheKib: 2 * 1024,
   /** Bytes of the WAL file that are kept when it starts over; the rest is given back to the disk. */
   walKeptBytes: 16 * 1024 * 1024,
+  /** Pages of the log (16 MB) from which the worker copies it into the database. */
+  walLongFrames: 4_096,
+  /** Pages of the log (256 MB) at which the loop copies it itself, whatever that takes: the disk is slower than the fleet. */
+  walHardFrames: 65_536,
+  /** Pages that the loop copies between two commits so that the log can start over: 256 pages and a sync take 2 ms. */
+  walRestFrames: 256,
+  /** Passes of the worker in a row; each leaves less. Past it the next look starts over. */
+  walPasses: 8,
+  /** Commits between two looks at the length of the log. */
+  walLookCommits: 16,
+  /** Time without a commit after which a short log is folded. */
+  walIdleMs: 2_000,
+  /** Time after a checkpoint that failed until the next one. */
+  walRetryMs: 5_000,
+  /** Time after its last work at which the worker ends and gives back its 9 MB. */
+  walWorkerCalmMs: 10_000,
+  /** Bytes set aside for the rows that say that the disk is full: 5,000 agents in flight need about 8 MB. */
+  ballastBytes: 16 * 1024 * 1024,
+  /** Time between tries to make the ballast. */
+  ballastMs: 5_000,
+  /** Bytes written to find out whether the disk is full. */
+  probeBytes: 64 * 1024,
   /** Bytes from which a blob is packed, and up to which: deflate at 100 MB/s must not hold the loop over 10 ms. */
   blobPackFromBytes: 1024,
   blobPackToBytes: 1024 * 1024,
