@@ -18,7 +18,7 @@ interface StoredAgent extends AgentRecord {
   readonly workspace: string | null;
 }
 
-const select = 'SELECT agent.*, place.path AS workspace FROM agent LEFT JOIN place ON place.id = agent.place';
+const select = 'SELECT *, (SELECT path FROM place WHERE place.id = agent.place) AS workspace FROM agent';
 
 export class AgentReads {
   readonly #byId: Statement<StoredAgent>;
@@ -30,19 +30,19 @@ export class AgentReads {
   readonly #profiles = new Map<number, string>();
 
   constructor(database: Database) {
-    this.#byId = database.prepare(`${select} WHERE agent.id = ?`);
+    this.#byId = database.prepare(`${select} WHERE agent.id = +?`);
     this.#named = database
       .prepare<unknown[], number>(
-        'SELECT id FROM agent INDEXED BY "agent.named" WHERE parent = ? AND name = ? ORDER BY id DESC LIMIT 1',
+        'SELECT id FROM agent INDEXED BY "agent.named" WHERE parent = +? AND name = +? ORDER BY id DESC LIMIT 1',
       )
       .pluck();
     this.#children = database.prepare(
       `${select.replace('FROM agent', 'FROM agent INDEXED BY "agent.children"')}
-        WHERE agent.parent = ? AND agent.id > ? ORDER BY agent.id LIMIT ?`,
+        WHERE agent.parent = +? AND agent.id > ? ORDER BY agent.id LIMIT ? + 0`,
     );
     this.#failed = database.prepare(
       `${select.replace('FROM agent', 'FROM agent INDEXED BY "agent.failed"')}
-        WHERE agent.rank = 3 ORDER BY agent.id DESC LIMIT ?`,
+        WHERE agent.rank = 3 ORDER BY agent.id DESC LIMIT ? + 0`,
     );
     this.#profileBlob = database.prepare('SELECT * FROM blob WHERE id = ?');
   }

@@ -30,8 +30,8 @@ interface StoredChange extends ChangeRecord {
 }
 
 const named = (table: 'request' | 'change', index: string): string =>
-  `SELECT "${table}".*, agent.name AS agentName FROM "${table}" ${index === '' ? '' : `INDEXED BY "${index}"`}
-    LEFT JOIN agent ON agent.id = "${table}".agent`;
+  `SELECT *, (SELECT name FROM agent WHERE agent.id = "${table}".agent) AS agentName FROM "${table}"
+    ${index === '' ? '' : `INDEXED BY "${index}"`}`;
 
 export class AttentionReads {
   readonly #agents: AgentReads;
@@ -51,25 +51,25 @@ export class AttentionReads {
     this.#entries = entries;
     this.#total = database.prepare('SELECT * FROM total WHERE id = 1');
     this.#requests = database.prepare(
-      `${named('request', 'request.allOpen')} WHERE request.state = 'open' AND request.id > ? ORDER BY request.id LIMIT ?`,
+      `${named('request', 'request.allOpen')} WHERE request.state = 'open' AND request.id > ? ORDER BY request.id LIMIT ? + 0`,
     );
     this.#requestsOf = database.prepare(
       `${named('request', 'request.open')}
-        WHERE request.state = 'open' AND request.agent = ? ORDER BY request.id LIMIT ?`,
+        WHERE request.state = 'open' AND request.agent = +? ORDER BY request.id LIMIT ? + 0`,
     );
     this.#calls = database.prepare(
-      'SELECT * FROM call INDEXED BY "call.open" WHERE open = 1 AND agent = ? ORDER BY id LIMIT ?',
+      'SELECT * FROM call INDEXED BY "call.open" WHERE open = 1 AND agent = +? ORDER BY id LIMIT ? + 0',
     );
     this.#openChanges = database.prepare(
-      `${named('change', 'change.open')} WHERE change.state = 'open' AND change.id > ? ORDER BY change.id LIMIT ?`,
+      `${named('change', 'change.open')} WHERE change.state = 'open' AND change.id > ? ORDER BY change.id LIMIT ? + 0`,
     );
     this.#changesOf = database.prepare(
-      `${named('change', 'change.agent')} WHERE change.agent = ? AND change.id > ? ORDER BY change.id LIMIT ?`,
+      `${named('change', 'change.agent')} WHERE change.agent = +? AND change.id > ? ORDER BY change.id LIMIT ? + 0`,
     );
-    this.#change = database.prepare(`${named('change', '')} WHERE change.id = ?`);
+    this.#change = database.prepare(`${named('change', '')} WHERE change.id = +?`);
     this.#waits = database
       .prepare<unknown[], number>(
-        `SELECT id FROM agent INDEXED BY "agent.waiting" WHERE phase = 'waiting' AND why = ? LIMIT 1`,
+        `SELECT id FROM agent INDEXED BY "agent.waiting" WHERE phase = 'waiting' AND why = +? LIMIT 1`,
       )
       .pluck();
     this.#scripted = database
@@ -77,7 +77,7 @@ export class AttentionReads {
         ['asking', 'calling', 'ready']
           .map(
             (phase) => `SELECT 1 FROM (SELECT model FROM agent INDEXED BY "agent.${phase}"
-              WHERE phase = '${phase}' ORDER BY id LIMIT ?) WHERE substr(model, 1, 9) = 'scripted/'`,
+              WHERE phase = '${phase}' ORDER BY id LIMIT ? + 0) WHERE substr(model, 1, 9) = 'scripted/'`,
           )
           .join(' UNION ALL ') + ' LIMIT 1',
       )

@@ -26,7 +26,7 @@ interface StoredTurn extends TurnRecord {
   readonly name: string | null;
 }
 
-const turnSelect = 'SELECT turn.*, agent.name AS name FROM turn LEFT JOIN agent ON agent.id = turn.agent';
+const turnSelect = 'SELECT *, (SELECT name FROM agent WHERE agent.id = turn.agent) AS name FROM turn';
 
 export class EntryReads {
   readonly #fork: Statement<{ forkAgent: number; forkEntry: number }>;
@@ -41,21 +41,21 @@ export class EntryReads {
   readonly #lastTurn: Statement<StoredTurn>;
 
   constructor(database: Database) {
-    const own = 'SELECT * FROM entry INDEXED BY "entry.agent" WHERE agent = ?';
+    const own = 'SELECT * FROM entry INDEXED BY "entry.agent" WHERE agent = +?';
     this.#fork = database.prepare('SELECT forkAgent, forkEntry FROM agent WHERE id = ?');
-    this.#forwards = database.prepare(`${own} AND id > ? AND id <= ? ORDER BY id LIMIT ?`);
-    this.#backwards = database.prepare(`${own} AND id < ? AND id <= ? ORDER BY id DESC LIMIT ?`);
-    this.#log = database.prepare('SELECT * FROM entry WHERE id > ? ORDER BY id LIMIT ?');
+    this.#forwards = database.prepare(`${own} AND id > ? AND id <= ? ORDER BY id LIMIT ? + 0`);
+    this.#backwards = database.prepare(`${own} AND id < ? AND id <= ? ORDER BY id DESC LIMIT ? + 0`);
+    this.#log = database.prepare('SELECT * FROM entry WHERE id > ? ORDER BY id LIMIT ? + 0');
     this.#entry = database.prepare('SELECT * FROM entry WHERE id = ?');
     this.#blob = database.prepare('SELECT * FROM blob WHERE id = ?');
     this.#blobHead = database.prepare('SELECT form, size FROM blob WHERE id = ?');
     this.#blobPart = database
       .prepare<unknown[], Uint8Array>('SELECT substr(bytes, ?, ?) FROM blob WHERE id = ?')
       .pluck();
-    this.#turn = database.prepare(`${turnSelect} WHERE turn.id = ?`);
+    this.#turn = database.prepare(`${turnSelect} WHERE turn.id = +?`);
     this.#lastTurn = database.prepare(
       `${turnSelect.replace('FROM turn', 'FROM turn INDEXED BY "turn.agent"')}
-        WHERE turn.agent = ? ORDER BY turn.id DESC LIMIT 1`,
+        WHERE turn.agent = +? ORDER BY turn.id DESC LIMIT 1`,
     );
   }
 

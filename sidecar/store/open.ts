@@ -3,17 +3,20 @@
 //
 // Promises: WAL, so readers never wait; `power` syncs each commit to the disk (I2), `process` leaves that to the
 // system and survives a killed process but not a power cut; caches are bounded; nothing is mapped into memory.
-// Not here: who may own the store (owner.ts).
+// Not here: who may own the store (owner.ts): take it before opening.
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import type { Reads, Store } from '../ports.ts';
-import { RoostError } from '../protocol/errors.ts';
 import { limits } from '../runtime/limits.ts';
 import { openFailure } from './failure.ts';
+import { checkFileSystem } from './fileSystem.ts';
+import { prepareSchema } from './migrate.ts';
 import { SqliteReads } from './reads.ts';
-import { applicationId, schemaSql, schemaVersion } from './schema.ts';
+import { Room } from './room.ts';
+import { WalKeeper } from './wal.ts';
+import type { WalCounts } from './wal.ts';
 import { SqliteStore } from './writer.ts';
 
 export type Durability = 'power' | 'process';
@@ -29,6 +32,8 @@ export interface StoreOptions {
 export interface OpenStore {
   readonly store: Store;
   readonly reads: Reads;
+  /** What was done to keep the log short. */
+  walCounts(): WalCounts;
   /** Settles what is open and closes the files. Nothing may use the store afterwards. */
   close(): void;
 }
@@ -38,47 +43,75 @@ export const databaseName = 'roost.db';
 
 /**
  * Opens the store of a folder.
- * @throws RoostError `store/unwritable`, `store/full`, `store/newer`, `store/corrupt`, `store/failed`.
+ * @throws RoostError `store/unwritable`, `store/full`, `store/newer`, `store/corrupt`, `store/fileSystem`,
+ * `store/owned` when another program holds a lock, `store/failed` for all else.
  */
 export function openStore(options: StoreOptions): OpenStore {
-  const memory = options.mode === 'memory';
   try {
-    if (!memory) mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-    const file = memory ? ':memory:' : path.join(options.directory, databaseName);
-    const writer = openWriter(file, options.durability);
-    const reader = memory ? writer : openReader(file);
-    const store = new SqliteStore(writer, {
-      committed: () => undefined,
-      full: () => undefined,
-      noRoom: () => false,
-    });
-    const reads = new SqliteReads(reader, file);
-    return {
-      store,
-      reads,
-      close: () => {
-        store.settleIds();
-        if (!memory) reader.close();
-        writer.close();
-      },
-    };
+    return options.mode === 'memory' ? openMemory() : openFiles(options);
   } catch (error) {
     throw openFailure(error, options.directory);
   }
 }
 
+function openMemory(): OpenStore {
+  const database = new Database(':memory:');
+  prepareSchema(database);
+  const store = new SqliteStore(database, { committed: nothing, full: nothing, noRoom: () => false });
+  const walCounts = (): WalCounts => ({ restarts: 0, workerRuns: 0, longestOnLoopMs: 0 });
+  return { store, reads: new SqliteReads(database, ':memory:'), walCounts, close: () => database.close() };
+}
+
+const nothing = (): void => undefined;
+
+function openFiles(options: StoreOptions): OpenStore {
+  const { directory } = options;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  checkFileSystem(directory);
+  const file = path.join(directory, databaseName);
+  const writer = openWriter(file, options.durability);
+  let reader: Database.Database;
+  try {
+    reader = openReader(file);
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+  const room = new Room(directory);
+  room.prepare();
+  const keeper = new WalKeeper(writer, { file, fullSync: options.durability === 'power' });
+  const store = new SqliteStore(writer, {
+    committed: () => keeper.committed(),
+    full: () => room.release(),
+    noRoom: () => room.none(),
+  });
+  return {
+    store,
+    reads: new SqliteReads(reader, file),
+    walCounts: () => keeper.counts,
+    close: () => {
+      store.settleIds();
+      keeper.close();
+      room.close();
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
 function openWriter(file: string, durability: Durability): Database.Database {
   const database = new Database(file, { timeout: limits.storeBusyMs });
+  const full = durability === 'power';
   try {
     // A new file takes the page size before anything is written to it; an old one keeps its own.
     database.pragma(`page_size = ${limits.pageBytes}`);
     prepareSchema(database);
     database.pragma('journal_mode = WAL');
     setUp(database, limits.writerCacheKib);
-    database.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
+    database.pragma(`synchronous = ${full ? 'FULL' : 'NORMAL'}`);
     // macOS: fsync alone leaves the bytes in the drive's cache (https://sqlite.org/pragma.html#pragma_fullfsync).
-    database.pragma(`fullfsync = ${durability === 'power' ? 'ON' : 'OFF'}`);
-    database.pragma(`checkpoint_fullfsync = ${durability === 'power' ? 'ON' : 'OFF'}`);
+    database.pragma(`fullfsync = ${full ? 'ON' : 'OFF'}`);
+    database.pragma(`checkpoint_fullfsync = ${full ? 'ON' : 'OFF'}`);
     database.pragma('wal_autocheckpoint = 0');
     database.pragma(`journal_size_limit = ${limits.walKeptBytes}`);
     return database;
@@ -98,31 +131,4 @@ function setUp(database: Database.Database, cacheKib: number): void {
   database.pragma(`cache_size = ${-cacheKib}`);
   database.pragma('mmap_size = 0');
   database.pragma('temp_store = MEMORY');
-}
-
-function prepareSchema(database: Database.Database): void {
-  const application = database.pragma('application_id', { simple: true });
-  const version = database.pragma('user_version', { simple: true });
-  const rows = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').all().length;
-  if (application === 0 && version === 0 && rows === 0) {
-    database.transaction(() => {
-      for (const sql of schemaSql()) database.exec(sql);
-      database.pragma(`application_id = ${applicationId}`);
-      database.pragma(`user_version = ${schemaVersion}`);
-    })();
-    return;
-  }
-  if (application !== applicationId || typeof version !== 'number') {
-    throw new RoostError(
-      'store/corrupt',
-      `${database.name} is not a store of Roost. Choose another folder with --store.`,
-    );
-  }
-  if (version > schemaVersion) {
-    throw new RoostError(
-      'store/newer',
-      `The store was written by a newer Roost (format ${version}, this one reads ${schemaVersion}). Update Roost, or choose another folder with --store.`,
-      { version },
-    );
-  }
 }

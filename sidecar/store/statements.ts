@@ -2,6 +2,9 @@
 //
 // Promises: every statement names its index (INDEXED BY), so a plan that would scan or sort is an error when it
 // is prepared, not a slow query later. Nothing here is open between calls: each call runs a statement to its end.
+// `= +?` and `LIMIT ? + 0`, here and in the reads: SQLite takes the value of a bare parameter into account when it
+// plans an ORDER BY or a LIMIT, and then prepares the statement anew each time it is bound: 27 µs instead of 2 for
+// a row of agent (measured, 3.54 with STAT4). A LEFT JOIN does the same; names of other tables come by a subquery.
 // Not here: transactions and what an error means (writer.ts).
 
 import type DatabaseConstructor from 'better-sqlite3';
@@ -120,14 +123,14 @@ export function rangeSql(index: IndexName, equals: readonly (string | number | n
   const condition = partialCondition(spec);
   if (condition !== null) terms.push(condition);
   spec.columns.slice(0, equals.length).forEach((column, position) => {
-    terms.push(equals[position] === null ? `${quoted(column)} IS NULL` : `${quoted(column)} = ?`);
+    terms.push(equals[position] === null ? `${quoted(column)} IS NULL` : `${quoted(column)} = +?`);
   });
   if (page.after !== undefined) terms.push(page.newest === true ? 'id < ?' : 'id > ?');
   if (next !== undefined && page.above !== undefined) terms.push(`${quoted(next)} > ?`);
   if (next !== undefined && page.upTo !== undefined) terms.push(`${quoted(next)} <= ?`);
   const where = terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`;
   const ordered = [...rest.map(quoted), 'id'].map((column) => `${column} ${order}`).join(', ');
-  return `SELECT * FROM ${quoted(spec.table)} INDEXED BY ${quoted(index)}${where} ORDER BY ${ordered} LIMIT ?`;
+  return `SELECT * FROM ${quoted(spec.table)} INDEXED BY ${quoted(index)}${where} ORDER BY ${ordered} LIMIT ? + 0`;
 }
 
 /** Pages of one index. A statement a form of page: which bounds it has decides the SQL. */

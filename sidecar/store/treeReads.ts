@@ -73,7 +73,9 @@ export class TreeReads {
   constructor(database: Database, agents: AgentReads) {
     this.#agents = agents;
     this.#node = database.prepare('SELECT id, parent, rank, children FROM agent WHERE id = ?');
-    this.#slice = database.prepare('SELECT id, rank, name, task FROM agent WHERE id > ? ORDER BY id LIMIT ?');
+    this.#slice = database.prepare(
+      'SELECT id, rank, name, task FROM agent WHERE id > ? ORDER BY id LIMIT ? + 0',
+    );
     this.#orders = {
       attention: prepareOrder(database, {
         index: 'agent.ranked',
@@ -259,17 +261,17 @@ interface OrderSpec {
 }
 
 function prepareOrder(database: Database, spec: OrderSpec): OrderStatements {
-  const from = `FROM agent INDEXED BY "${spec.index}" WHERE parent = ? AND ${spec.after}`;
+  const from = `FROM agent INDEXED BY "${spec.index}" WHERE parent = +? AND ${spec.after}`;
   const order = (way: string): string => spec.columns.map((column) => `${column} ${way}`).join(', ');
   return {
     count: database
-      .prepare<unknown[], number>(`SELECT count(*) FROM (SELECT 1 ${from} AND ${spec.upTo} LIMIT ?)`)
+      .prepare<unknown[], number>(`SELECT count(*) FROM (SELECT 1 ${from} AND ${spec.upTo} LIMIT ? + 0)`)
       .pluck(),
     forwards: database
-      .prepare<unknown[], number>(`SELECT id ${from} ORDER BY ${order('ASC')} LIMIT ? OFFSET ?`)
+      .prepare<unknown[], number>(`SELECT id ${from} ORDER BY ${order('ASC')} LIMIT ? + 0 OFFSET ? + 0`)
       .pluck(),
     backwards: database
-      .prepare<unknown[], number>(`SELECT id ${from} ORDER BY ${order('DESC')} LIMIT ? OFFSET ?`)
+      .prepare<unknown[], number>(`SELECT id ${from} ORDER BY ${order('DESC')} LIMIT ? + 0 OFFSET ? + 0`)
       .pluck(),
   };
 }

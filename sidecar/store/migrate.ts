@@ -1,0 +1,91 @@
+// Makes a new database a store, and brings the store of an older build forward.
+//
+// Promises: a newer store is refused and not touched (case 105); an older one is copied beside itself first, then
+// brought forward in one transaction: killed in the middle, it is as it was. A file that is not ours is refused.
+// Not here: the tables (schema.ts).
+
+import { closeSync, constants, copyFileSync, fsyncSync, openSync, renameSync } from 'node:fs';
+import type DatabaseConstructor from 'better-sqlite3';
+import { RoostError } from '../protocol/errors.ts';
+import { applicationId, schemaSql, schemaVersion } from './schema.ts';
+
+type Database = DatabaseConstructor.Database;
+
+/** What this build knows of the store's format. The steps are a parameter so that tests can have a history. */
+export interface Format {
+  readonly version: number;
+  /** SQL that makes an empty database a store of this version. */
+  readonly create: readonly string[];
+  /** `steps[n]` brings a store of version n + 1 to n + 2. */
+  readonly steps: readonly ((database: Database) => void)[];
+}
+
+export const format: Format = { version: schemaVersion, create: schemaSql(), steps: [] };
+
+/**
+ * Brings a database to the format of this build. Nobody else may have it open.
+ * @throws RoostError `store/newer`, or `store/corrupt` when it is a database of something else.
+ */
+export function prepareSchema(database: Database, wanted: Format = format): void {
+  const application = database.pragma('application_id', { simple: true });
+  const version = Number(database.pragma('user_version', { simple: true }));
+  if (application === 0 && version === 0 && isEmpty(database)) {
+    create(database, wanted);
+    return;
+  }
+  if (application !== applicationId) {
+    throw new RoostError(
+      'store/corrupt',
+      `${database.name} is not a store of Roost. Choose another folder with --store.`,
+    );
+  }
+  if (version > wanted.version) {
+    throw new RoostError(
+      'store/newer',
+      `The store was written by a newer Roost (format ${version}, this one knows ${wanted.version}). Update Roost, or choose another folder with --store.`,
+      { version },
+    );
+  }
+  if (version < wanted.version) bringForward(database, version, wanted);
+}
+
+/** Where the copy of a store of an older format is put. */
+export const backupName = (file: string, version: number): string => `${file}.v${version}.backup`;
+
+function isEmpty(database: Database): boolean {
+  return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+}
+
+function create(database: Database, wanted: Format): void {
+  database.transaction(() => {
+    for (const sql of wanted.create) database.exec(sql);
+    database.pragma(`application_id = ${applicationId}`);
+    database.pragma(`user_version = ${wanted.version}`);
+  })();
+}
+
+function bringForward(database: Database, version: number, wanted: Format): void {
+  if (!database.memory) backUp(database, version);
+  database
+    .transaction(() => {
+      for (const step of wanted.steps.slice(version - 1, wanted.version - 1)) step(database);
+      database.pragma(`user_version = ${wanted.version}`);
+    })
+    .exclusive();
+}
+
+/** Copies the database, whole or not at all: under another name first, synced, then renamed. */
+function backUp(database: Database, version: number): void {
+  // Afterwards everything is in the one file. A clone costs no room and no time where the file system has them.
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  const target = backupName(database.name, version);
+  const half = `${target}.part`;
+  copyFileSync(database.name, half, constants.COPYFILE_FICLONE);
+  const handle = openSync(half, 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(half, target);
+}

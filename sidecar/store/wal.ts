@@ -1,0 +1,159 @@
+// Keeps the write-ahead log short without holding the loop.
+//
+// A checkpoint copies the log into the database and syncs both: 0.1 s for 16 MB on a fast disk. That work is done
+// by a worker thread, started when the log first grows long and retired when calm, because it costs 9 MB. Only
+// the loop can make the log start over: it copies what was committed while the worker ran (at most
+// `walRestFrames`) between two commits, and the next commit then writes from the beginning of the file.
+//
+// Promises: the log stays near `walLongFrames`; at `walHardFrames` the loop does all the work itself, because a
+// log without end fills the disk and makes every read and the next start slow.
+// Not here: when a commit is durable (that is the commit itself).
+
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type DatabaseConstructor from 'better-sqlite3';
+import { limits } from '../runtime/limits.ts';
+import { checkpointNow, logState } from './checkpoint.ts';
+import type { CheckpointAnswer, CheckpointTask, LogState } from './checkpoint.ts';
+
+/** What the keeper did so far; for `store/info` and for tests. */
+export interface WalCounts {
+  readonly restarts: number;
+  readonly workerRuns: number;
+  readonly longestOnLoopMs: number;
+}
+
+export class WalKeeper {
+  readonly #database: DatabaseConstructor.Database;
+  readonly #task: CheckpointTask;
+  #worker: Worker | null = null;
+  #running = false;
+  #workerFailed = false;
+  #commits = 0;
+  #passes = 0;
+  #notBeforeMs = 0;
+  #idle: NodeJS.Timeout | null = null;
+  #retire: NodeJS.Timeout | null = null;
+  #restarts = 0;
+  #workerRuns = 0;
+  #longestOnLoopMs = 0;
+
+  /** `database` is the writer's connection. */
+  constructor(database: DatabaseConstructor.Database, task: CheckpointTask) {
+    this.#database = database;
+    this.#task = task;
+  }
+
+  get counts(): WalCounts {
+    return { restarts: this.#restarts, workerRuns: this.#workerRuns, longestOnLoopMs: this.#longestOnLoopMs };
+  }
+
+  /** After each commit. Looks at the length of the log once in `walLookCommits` (7 µs). */
+  committed(): void {
+    if (this.#idle === null) this.#idle = setTimeout(() => this.#calm(), limits.walIdleMs).unref();
+    else this.#idle.refresh();
+    this.#commits += 1;
+    if (this.#commits % limits.walLookCommits === 0) this.#look();
+  }
+
+  /** Stops the worker. The log that is left is folded when the connection closes. */
+  close(): void {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    if (this.#retire !== null) clearTimeout(this.#retire);
+    this.#idle = null;
+    this.#retire = null;
+    this.#endWorker();
+  }
+
+  #look(): void {
+    const log = logState(this.#database);
+    if (log.frames < limits.walLongFrames) return;
+    if (log.frames >= limits.walHardFrames) this.#onLoop();
+    else this.#start();
+  }
+
+  /** Nothing was committed for a while: a short log is folded here and now, a long one by the worker. */
+  #calm(): void {
+    this.#idle = null;
+    const log = logState(this.#database);
+    if (log.frames === log.done) return;
+    if (log.frames - log.done <= limits.walRestFrames) this.#onLoop();
+    else this.#start();
+  }
+
+  #start(): void {
+    if (this.#running || performance.now() < this.#notBeforeMs) return;
+    const worker = this.#ensureWorker();
+    if (worker === null) return;
+    this.#running = true;
+    this.#passes += 1;
+    this.#workerRuns += 1;
+    worker.postMessage('checkpoint');
+  }
+
+  /** A pass of the worker is over. What came meanwhile is little: finish it; much: another pass. */
+  #passed(answer: CheckpointAnswer): void {
+    this.#running = false;
+    if (answer.kind === 'failed') {
+      // A full disk, most likely: the commits will say so. Trying again at once would not help.
+      this.#notBeforeMs = performance.now() + limits.walRetryMs;
+      this.#passes = 0;
+      return;
+    }
+    const log = logState(this.#database);
+    const rest = log.frames - log.done;
+    if (rest > limits.walRestFrames && this.#passes < limits.walPasses) return this.#start();
+    this.#passes = 0;
+    if (rest <= limits.walRestFrames) this.#onLoop();
+  }
+
+  #onLoop(): void {
+    if (this.#database.inTransaction) return;
+    const from = performance.now();
+    const log: LogState | null = checkpointNow(this.#database);
+    this.#longestOnLoopMs = Math.max(this.#longestOnLoopMs, performance.now() - from);
+    if (log !== null && log.frames === log.done) this.#restarts += 1;
+  }
+
+  #ensureWorker(): Worker | null {
+    if (this.#retire !== null) clearTimeout(this.#retire);
+    this.#retire = setTimeout(() => this.#retireWorker(), limits.walWorkerCalmMs).unref();
+    if (this.#worker !== null) return this.#worker;
+    if (this.#workerFailed) return null;
+    const worker = new Worker(workerFile(), {
+      workerData: this.#task,
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 },
+    });
+    worker.unref();
+    worker.on('message', (answer: CheckpointAnswer) => this.#passed(answer));
+    worker.on('error', () => this.#workerGone(worker, true));
+    worker.on('exit', () => this.#workerGone(worker, false));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #retireWorker(): void {
+    this.#retire = null;
+    if (!this.#running) this.#endWorker();
+  }
+
+  #endWorker(): void {
+    // The worker closes its connection and ends by itself: a thread that is cut inside SQLite would keep its locks.
+    this.#worker?.postMessage('end');
+    this.#worker = null;
+  }
+
+  /** A worker that cannot run leaves the work to the loop, at the hard bound. */
+  #workerGone(worker: Worker, failed: boolean): void {
+    if (failed) this.#workerFailed = true;
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#running = false;
+  }
+}
+
+/** The worker's code: beside this file in the sources, a bundle of its own beside the sidecar's. */
+function workerFile(): string {
+  const bundled = !import.meta.filename.endsWith('.ts');
+  return path.join(import.meta.dirname, bundled ? 'checkpoint.cjs' : 'checkpointWorker.ts');
+}
