@@ -1,0 +1,315 @@
+// The panel of one agent from `show` until another is shown: it owns its follows, its models and its part of
+// the page, and gives all of it back when it is closed (cases 11, 122).
+
+import { html, nothing, render } from 'lit-html';
+import type { AgentRow } from '../../sidecar/protocol/agent.ts';
+import type { Entry } from '../../sidecar/protocol/entry.ts';
+import type { AgentId, EntryId } from '../../sidecar/protocol/ids.ts';
+import type { TranscriptState } from '../../sidecar/protocol/transcript.ts';
+import type { Announcer } from '../announce.ts';
+import type { Bridge, Follow } from '../bridge.ts';
+import { Review } from '../changes/review.ts';
+import { Strip } from '../changes/strip.ts';
+import { inNextFrame } from '../frames.ts';
+import { icon } from '../icons.ts';
+import type { Memory } from '../saved.ts';
+import { say, sayCount } from '../strings.ts';
+import { phaseWords } from '../words.ts';
+import { listen } from './acts.ts';
+import { Cards } from './cards.ts';
+import { Column } from './column.ts';
+import { Composer } from './composer.ts';
+import { drawItem } from './entries.ts';
+import { estimatePx } from './estimate.ts';
+import { Folds } from './folds.ts';
+import { headerTemplate } from './header.ts';
+import { itemsOf, withLive } from './items.ts';
+import type { Item } from './items.ts';
+import { Lineage } from './lineage.ts';
+import { TranscriptModel } from './model.ts';
+import { Pager } from './pager.ts';
+
+export interface SessionParts {
+  readonly root: HTMLElement;
+  readonly bridge: Bridge;
+  readonly memory: Memory;
+  readonly announcer: Announcer;
+}
+
+export class Session {
+  readonly agent: AgentId;
+  readonly #parts: SessionParts;
+  readonly #places: Places;
+  readonly #model = new TranscriptModel();
+  readonly #column: Column<Item>;
+  readonly #folds: Folds;
+  readonly #cards: Cards;
+  readonly #pager: Pager;
+  readonly #lineage: Lineage;
+  readonly #review: Review;
+  readonly #strip: Strip;
+  readonly #follows: readonly Follow[];
+  readonly #deaf: () => void;
+  #composer: Composer | null = null;
+  #settledFrom: readonly Entry[] | null = null;
+  #settled: readonly Item[] = [];
+  #items: readonly Item[] = [];
+  /** The entry to scroll to once it is loaded. */
+  #wanted: EntryId | null;
+  #closed = false;
+
+  constructor(agent: AgentId, parts: SessionParts, entry: EntryId | null) {
+    this.agent = agent;
+    this.#parts = parts;
+    this.#wanted = entry;
+    this.#places = layOut(parts.root);
+    const { bridge, announcer } = parts;
+    const changed = (): void => this.#request();
+    this.#folds = new Folds(bridge, changed);
+    this.#cards = new Cards({ bridge, announcer, folds: this.#folds, changed });
+    this.#lineage = new Lineage(bridge, changed);
+    this.#review = new Review({ agent, bridge, announcer, changed });
+    this.#strip = new Strip(this.#places.strip, bridge, this.#review);
+    this.#pager = new Pager({ agent, bridge, model: this.#model, changed });
+    this.#column = new Column({
+      scroller: this.#places.scroller,
+      draw: (item) => this.#drawItem(item),
+      estimate: estimatePx,
+      moved: () => this.#moved(),
+    });
+    this.#deaf = listen(parts.root, {
+      bridge,
+      announcer,
+      folds: this.#folds,
+      textOf: (key) => this.#textOf(key),
+      retryPage: () => this.#pager.retry(),
+    });
+    this.#places.scroller.addEventListener('keydown', this.#keyDown);
+    this.#follows = this.#open();
+    this.#request();
+  }
+
+  /** Scrolls to an entry, paging back to it when it is not loaded. */
+  showEntry(entry: EntryId): void {
+    this.#wanted = entry;
+    this.#request();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const follow of this.#follows) follow.close();
+    this.#deaf();
+    this.#column.close();
+    this.#composer?.close();
+    this.#review.close();
+    this.#pager.close();
+    this.#lineage.close();
+    this.#parts.root.replaceChildren();
+  }
+
+  focusComposer(): void {
+    this.#composer?.focus();
+  }
+
+  #open(): readonly Follow[] {
+    const { bridge } = this.#parts;
+    const { agent } = this;
+    return [
+      bridge.follow({ kind: 'agent', agent }, (state) => {
+        // A snapshot of another agent would be a fault of the way here; it must not be shown as this one's (case 122).
+        if (state.kind === 'agent' && state.state.agent.id === agent) this.#take(state.state);
+      }),
+      bridge.follow({ kind: 'changes', agent }, (state) => {
+        if (state.kind === 'changes') this.#review.take(state.state);
+      }),
+    ];
+  }
+
+  #take(state: TranscriptState): void {
+    const before = this.#model.state?.agent ?? null;
+    this.#model.take(state, this.#column.pinned);
+    this.#cards.take(state.requests);
+    if (before?.parent !== state.agent.parent || before === null) this.#lineage.of(state.agent);
+    if (before !== null && phaseWords(before) !== phaseWords(state.agent)) {
+      this.#parts.announcer.say(`${state.agent.name}: ${phaseWords(state.agent)}`);
+    }
+    this.#request();
+  }
+
+  #request(): void {
+    if (!this.#closed) inNextFrame(this.#draw);
+  }
+
+  readonly #draw = (): void => {
+    if (this.#closed) return;
+    const { state } = this.#model;
+    if (state === null) return;
+    this.#drawHeader(state.agent);
+    this.#drawTranscript(state);
+    this.#strip.draw();
+    if (this.#composer === null) this.#makeComposer(state.agent);
+    else this.#composer.setAgent(state.agent);
+  };
+
+  #drawHeader(agent: AgentRow): void {
+    const hasRequest = this.#items.some((item) => item.kind === 'request');
+    render(
+      headerTemplate(
+        { agent, parents: this.#lineage.parents, nowMs: Date.now(), hasRequest },
+        {
+          stop: (branch) => this.#stop(branch),
+          showRequest: () => this.#showRequest(),
+          setKey: () => this.#parts.bridge.post({ kind: 'command', command: 'roost.setKey' }),
+        },
+      ),
+      this.#places.header,
+    );
+  }
+
+  #drawTranscript(state: TranscriptState): void {
+    const isNew = this.#settledFrom !== this.#model.entries;
+    if (isNew) {
+      this.#settledFrom = this.#model.entries;
+      this.#settled = itemsOf(this.#model.entries);
+    }
+    // Away from the live end only what is stored is shown; the end is a button away.
+    this.#items = this.#model.hasAfter ? this.#settled : withLive(this.#settled, state);
+    if (isNew) this.#folds.keepOnly(new Set(this.#items.map((item) => item.key)));
+    this.#column.setItems(this.#items);
+    this.#findWanted();
+    render(this.#pager.line('before'), this.#places.above);
+    render(
+      html`${this.#pager.line('after')}${this.#items.length === 0 ? emptyLine() : nothing}`,
+      this.#places.below,
+    );
+    this.#drawLatest();
+  }
+
+  #drawLatest(): void {
+    const away = !this.#column.pinned || this.#model.hasAfter;
+    render(
+      away
+        ? html`<button
+            class="secondary latest"
+            title=${say('transcript.latestHint')}
+            @click=${() => this.#toLatest()}
+          >
+            ${icon('down')}${say('transcript.latest')}
+          </button>`
+        : nothing,
+      this.#places.latest,
+    );
+  }
+
+  #drawItem(item: Item): unknown {
+    return drawItem(item, {
+      folds: this.#folds,
+      nowMs: Date.now(),
+      workspace: this.#model.state?.agent.workspace ?? '',
+      drawRequest: (each) => this.#cards.draw(each.request),
+    });
+  }
+
+  /** After a scroll: pages when an end of what is loaded comes near, two views ahead. */
+  #moved(): void {
+    const aheadPx = 2 * this.#places.scroller.clientHeight;
+    const { abovePx, belowPx } = this.#column.room;
+    if (abovePx < aheadPx) this.#pager.want('before');
+    if (belowPx < aheadPx) this.#pager.want('after');
+    this.#drawLatest();
+  }
+
+  #toLatest(): void {
+    this.#model.toLatest();
+    this.#column.toEnd();
+    this.#request();
+  }
+
+  #findWanted(): void {
+    const wanted = this.#wanted;
+    const first = this.#model.entries[0]?.id;
+    if (wanted === null || first === undefined) return;
+    const isLoaded = this.#column.reveal(
+      (item) => item.key === String(wanted) || item.key.startsWith(`${wanted}.`),
+    );
+    if (isLoaded || first <= wanted || !this.#model.hasBefore) this.#wanted = null;
+    else this.#pager.want('before');
+  }
+
+  #showRequest(): void {
+    this.#column.reveal((item) => item.kind === 'request');
+    inNextFrame(() =>
+      this.#places.scroller.querySelector<HTMLElement>('.card')?.focus({ preventScroll: true }),
+    );
+  }
+
+  #stop(branch: boolean): void {
+    const { bridge, announcer } = this.#parts;
+    void bridge
+      .call('agent/interrupt', { agent: this.agent, branch, key: crypto.randomUUID() })
+      .then((answer) => {
+        announcer.answer(answer.ok ? sayCount('tree.stopped', answer.result.stopped) : answer.message);
+      });
+  }
+
+  #makeComposer(agent: AgentRow): void {
+    const { bridge, memory, announcer } = this.#parts;
+    this.#composer = new Composer(
+      {
+        root: this.#places.composer,
+        bridge,
+        memory,
+        announcer,
+        stop: () => this.#stop(false),
+        sent: () => this.#toLatest(),
+      },
+      agent,
+    );
+  }
+
+  #textOf(key: string): string {
+    const item = this.#items.find((each) => each.key === key);
+    return item !== undefined && 'text' in item ? item.text : '';
+  }
+
+  readonly #keyDown = (event: KeyboardEvent): void => {
+    if (event.target !== this.#places.scroller || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'End') this.#toLatest();
+    else return;
+    event.preventDefault();
+  };
+}
+
+function emptyLine(): unknown {
+  return html`<p class="sight" data-sight="empty">${say('transcript.empty')}</p>`;
+}
+
+type PlaceName = 'header' | 'scroller' | 'above' | 'below' | 'latest' | 'strip' | 'composer';
+type Places = Readonly<Record<PlaceName, HTMLElement>>;
+
+/** The parts of the panel, top to bottom. Each is drawn by itself, so a word that streams in redraws one of them. */
+function layOut(root: HTMLElement): Places {
+  const make = (tag: string, name: string): HTMLElement => {
+    const element = document.createElement(tag);
+    element.className = name;
+    return element;
+  };
+  const places: Places = {
+    header: make('header', 'agenthead'),
+    scroller: make('div', 'scroller'),
+    above: make('div', 'above'),
+    below: make('div', 'below'),
+    latest: make('div', 'tolatest'),
+    strip: make('div', 'strip'),
+    composer: make('div', 'composer'),
+  };
+  places.scroller.tabIndex = 0;
+  places.scroller.setAttribute('role', 'log');
+  places.scroller.setAttribute('aria-live', 'off'); // the live region says what matters; every word would be too much
+  places.scroller.setAttribute('aria-label', say('transcript.label'));
+  places.strip.hidden = true;
+  const middle = make('main', 'transcript');
+  middle.append(places.scroller, places.above, places.below, places.latest);
+  root.replaceChildren(places.header, middle, places.strip, places.composer);
+  return places;
+}

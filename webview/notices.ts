@@ -1,0 +1,44 @@
+// A line across the top of a view: what is wrong, and the command that helps.
+
+import { html } from 'lit-html';
+import type { TemplateResult } from 'lit-html';
+import type { Connection, PanelCommand } from '../sidecar/protocol/panel.ts';
+import { icon } from './icons.ts';
+import type { IconName } from './icons.ts';
+import { say } from './strings.ts';
+
+export interface Notice {
+  readonly icon: IconName;
+  readonly tone: 'info' | 'warning' | 'error';
+  readonly text: string;
+  readonly commands: readonly { readonly command: PanelCommand; readonly label: string }[];
+}
+
+export function noticeTemplate(notice: Notice, run: (command: PanelCommand) => void): TemplateResult {
+  return html`<div class="notice" data-tone=${notice.tone}>
+    ${icon(notice.icon)}<span>${notice.text}</span>${notice.commands.map(
+      ({ command, label }) => html`<button class="secondary" @click=${() => run(command)}>${label}</button>`,
+    )}
+  </div>`;
+}
+
+/** What to say about the connection; null when all is well. */
+export function connectionNotice(connection: Connection): Notice | null {
+  switch (connection.kind) {
+    case 'connected':
+    case 'connecting':
+      return null;
+    case 'restarting':
+      return { icon: 'info', tone: 'warning', text: say('connection.restarting'), commands: [] };
+    case 'failed':
+      return {
+        icon: 'warning',
+        tone: 'error',
+        text: connection.message === '' ? say('connection.failed') : connection.message,
+        commands: [
+          { command: 'roost.restart', label: say('connection.restart') },
+          { command: 'roost.showLog', label: say('connection.log') },
+        ],
+      };
+  }
+}

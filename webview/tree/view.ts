@@ -1,0 +1,331 @@
+// The sidebar's Agents view: a filter, and a tree of up to a million rows of which only those that are seen
+// exist. The follow on channel `tree` moves with what is seen (I13); the selection is an agent and stays.
+
+import { render } from 'lit-html';
+import type { FleetState } from '../../sidecar/protocol/fleet.ts';
+import type { TreeRow } from '../../sidecar/protocol/tree.ts';
+import type { Connection, PanelCommand } from '../../sidecar/protocol/panel.ts';
+import type { Announcer } from '../announce.ts';
+import type { Bridge, Follow } from '../bridge.ts';
+import { inNextFrame } from '../frames.ts';
+import { connectionNotice } from '../notices.ts';
+import type { Notice } from '../notices.ts';
+import type { Memory } from '../saved.ts';
+import { say, sayCount } from '../strings.ts';
+import { isBusy, isScripted } from '../words.ts';
+import { digestWords, sightOf, sightTemplate, topTemplate } from './around.ts';
+import { treeIntent } from './keys.ts';
+import type { TreeIntent } from './keys.ts';
+import { RowList } from './list.ts';
+import { TreeModel } from './model.ts';
+import { drawRow } from './row.ts';
+
+export interface ViewParts {
+  readonly root: HTMLElement;
+  readonly bridge: Bridge;
+  readonly memory: Memory;
+  readonly announcer: Announcer;
+}
+
+type Drawn = { index: number; row: TreeRow | undefined; selected: boolean; total: number };
+
+export class TreeView {
+  readonly #parts: ViewParts;
+  readonly #model: TreeModel;
+  readonly #list: RowList;
+  readonly #top = part('top');
+  readonly #sight = part('sights');
+  readonly #tree = part('tree');
+  readonly #drawn = new WeakMap<HTMLElement, Drawn>();
+  #follow: Follow | null = null;
+  #connection: Connection = { kind: 'connecting' };
+  #fleet: FleetState | null = null;
+  /** The first row of before a reload, until the list is long enough to go there. */
+  #restoreRow: number;
+
+  constructor(parts: ViewParts) {
+    this.#parts = parts;
+    this.#model = new TreeModel(parts.memory.saved);
+    this.#restoreRow = parts.memory.saved.topRow;
+    this.#tree.id = 'tree';
+    this.#tree.tabIndex = 0;
+    this.#tree.setAttribute('role', 'tree');
+    parts.root.append(this.#top, this.#sight, this.#tree);
+    this.#list = new RowList({
+      scroller: this.#tree,
+      draw: (element, index) => this.#drawRow(element, index),
+      moved: () => this.#moved(),
+    });
+    this.#tree.addEventListener('keydown', (event) => this.#keyDown(event));
+    this.#tree.addEventListener('click', (event) => this.#clicked(event));
+    this.#tree.addEventListener('contextmenu', (event) => this.#selectAt(event));
+    this.#tree.addEventListener('focus', () => this.#focused());
+    // `<view>.focus` of the editor focuses the page only, not a part of it.
+    window.addEventListener('focus', () => {
+      if (document.activeElement === document.body) this.#tree.focus();
+    });
+    this.#draw();
+  }
+
+  connection(connection: Connection): void {
+    this.#connection = connection;
+    if (this.#follow === null) this.#open();
+    this.#request();
+  }
+
+  #open(): void {
+    const { bridge } = this.#parts;
+    this.#follow = bridge.follow({ kind: 'tree', query: this.#model.query }, (state, actions) => {
+      if (state.kind !== 'tree') return;
+      if (actions === null) this.#model.answered();
+      this.#took(this.#model.take(state.state));
+    });
+    bridge.follow({ kind: 'fleet' }, (state) => {
+      if (state.kind !== 'fleet') return;
+      this.#fleet = state.state;
+      this.#parts.announcer.say(digestWords(state.state));
+      this.#request();
+    });
+  }
+
+  /** A window came: the list is as long as it says, and a selected row that was seen stays where it was seen. */
+  #took(movedRows: number): void {
+    const seen = this.#list.seen;
+    this.#list.setTotal(this.#model.total);
+    const was = this.#model.selectedRow - movedRows;
+    const wasSeen = seen.first <= was && was < seen.first + seen.count;
+    if (movedRows !== 0 && wasSeen && 0 < seen.first) this.#list.shift(movedRows);
+    if (0 < this.#restoreRow) {
+      this.#list.showAtTop(this.#restoreRow);
+      this.#restoreRow = 0;
+    }
+    const sought = this.#model.seek();
+    if (sought !== null) this.#list.reveal(sought.row);
+    this.#request();
+  }
+
+  #request(): void {
+    inNextFrame(this.#draw);
+    this.#list.request();
+  }
+
+  readonly #draw = (): void => {
+    this.#ask();
+    const { window, filter, order } = this.#model;
+    const sight = sightOf(this.#connection, window, filter);
+    const searching = filter !== '' && (this.#model.isStale || window?.partial === true);
+    render(
+      topTemplate(
+        { filter, order, searching, notices: this.#notices() },
+        {
+          filtered: (event) => this.#filterTyped(event),
+          filterKey: (event) => this.#filterKey(event),
+          clear: () => this.#setFilter(''),
+          toggleOrder: () => this.#setOrder(order === 'attention' ? 'created' : 'attention'),
+          run: (command) => this.#run(command),
+        },
+      ),
+      this.#top,
+    );
+    render(
+      sightTemplate(sight, filter, (command) => this.#run(command)),
+      this.#sight,
+    );
+    this.#tree.hidden = sight !== 'rows';
+    this.#tree.setAttribute('aria-label', say('tree.label'));
+    this.#tree.setAttribute('aria-busy', String(searching));
+    this.#setActive();
+  };
+
+  #notices(): readonly Notice[] {
+    const notices: Notice[] = [];
+    const connection = connectionNotice(this.#connection);
+    if (connection !== null) notices.push(connection);
+    else if (this.#fleet !== null && this.#fleet.trouble !== null) {
+      notices.push({ icon: 'warning', tone: 'warning', text: this.#fleet.trouble, commands: [] });
+    }
+    const scripted = this.#model.window?.rows.some((row) => isScripted(row.agent.model)) ?? false;
+    if (scripted || this.#fleet?.scripted === true) {
+      notices.push({ icon: 'info', tone: 'info', text: say('model.scriptedSome'), commands: [] });
+    }
+    return notices;
+  }
+
+  /** Asks for other rows when those that are known do not suffice. */
+  #ask(): void {
+    const query = this.#model.ask(this.#list.seen);
+    if (query !== null) this.#follow?.move({ kind: 'tree', query });
+  }
+
+  #moved(): void {
+    this.#parts.memory.update({ topRow: this.#list.seen.first });
+    this.#request();
+  }
+
+  #drawRow(element: HTMLElement, index: number): void {
+    const row = this.#model.rowAt(index);
+    const selected =
+      index === this.#model.selectedRow && (row === undefined || row.agent.id === this.#model.selected);
+    const { total } = this.#model;
+    const drawn = this.#drawn.get(element);
+    const same = drawn !== undefined && drawn.row === row && drawn.index === index && drawn.total === total;
+    if (same && drawn.selected === selected) return;
+    this.#drawn.set(element, { index, row, selected, total });
+    element.dataset['index'] = String(index);
+    drawRow(element, row, { index, total, selected });
+  }
+
+  #setActive(): void {
+    const { first, count } = this.#list.seen;
+    const at = this.#model.selectedRow;
+    const isSeen = this.#model.selected !== null && first <= at && at < first + count;
+    if (isSeen) this.#tree.setAttribute('aria-activedescendant', `row-${at}`);
+    else this.#tree.removeAttribute('aria-activedescendant');
+  }
+
+  #focused(): void {
+    if (this.#model.selected === null && this.#model.window !== null) this.#select(this.#list.seen.first);
+  }
+
+  #keyDown(event: KeyboardEvent): void {
+    const intent = treeIntent(event);
+    if (intent === null) return;
+    event.preventDefault();
+    this.#act(intent);
+    this.#request();
+  }
+
+  #act(intent: TreeIntent): void {
+    switch (intent.kind) {
+      case 'by':
+        return this.#select(this.#model.selectedRow + intent.rows);
+      case 'byPage':
+        return this.#select(this.#model.selectedRow + intent.pages * this.#list.pageRows);
+      case 'first':
+        return this.#select(0);
+      case 'last':
+        return this.#select(this.#model.total - 1);
+      case 'open':
+        return this.#openSelected();
+      case 'toggle':
+        return this.#toggle(this.#model.selectedAgent());
+      case 'in':
+        return this.#goIn(this.#model.selectedAgent());
+      case 'out':
+        return this.#goOut(this.#model.selectedAgent());
+      case 'stop':
+        return this.#stop(this.#model.selectedAgent(), intent.branch);
+      case 'filter':
+        return this.#startFilter(intent.text);
+      case 'clearFilter':
+        return this.#setFilter('');
+    }
+  }
+
+  #select(index: number): void {
+    this.#list.reveal(this.#model.selectRow(index));
+    this.#parts.memory.update({ selected: this.#model.selected });
+    this.#request();
+  }
+
+  #openSelected(): void {
+    const row = this.#model.selectedAgent();
+    if (row !== undefined) this.#parts.bridge.post({ kind: 'showAgent', agent: row.agent.id });
+  }
+
+  #toggle(row: TreeRow | undefined): void {
+    if (row !== undefined && 0 < row.agent.children) this.#setExpanded(row, !row.expanded);
+  }
+
+  #goIn(row: TreeRow | undefined): void {
+    if (row === undefined || row.agent.children === 0) return;
+    if (row.expanded) this.#select(this.#model.selectedRow + 1);
+    else this.#setExpanded(row, true);
+  }
+
+  #goOut(row: TreeRow | undefined): void {
+    if (row === undefined) return;
+    if (row.expanded && 0 < row.agent.children) return this.#setExpanded(row, false);
+    const parent = this.#model.selectParent();
+    if (parent !== null) return this.#select(parent);
+    const next = this.#model.seek();
+    if (next !== null) this.#list.showAtTop(next.row);
+  }
+
+  #setExpanded(row: TreeRow, expanded: boolean): void {
+    this.#model.setExpanded(row.agent.id, expanded);
+    this.#parts.memory.update({ expanded: this.#model.expanded });
+    this.#request();
+  }
+
+  #setOrder(order: 'attention' | 'created'): void {
+    this.#model.setOrder(order);
+    this.#parts.memory.update({ order });
+    this.#request();
+  }
+
+  #startFilter(text: string): void {
+    this.#setFilter(this.#model.filter + text);
+    this.#draw();
+    this.#top.querySelector('input')?.focus();
+  }
+
+  #setFilter(filter: string): void {
+    this.#model.setFilter(filter);
+    this.#parts.memory.update({ filter: this.#model.filter });
+    this.#request();
+  }
+
+  #filterTyped(event: InputEvent): void {
+    if (event.target instanceof HTMLInputElement) this.#setFilter(event.target.value);
+  }
+
+  #filterKey(event: KeyboardEvent): void {
+    if (event.isComposing) return;
+    if (event.key === 'Escape') this.#setFilter('');
+    if (event.key !== 'Escape' && event.key !== 'ArrowDown' && event.key !== 'Enter') return;
+    event.preventDefault();
+    this.#draw();
+    this.#tree.focus();
+  }
+
+  #clicked(event: MouseEvent): void {
+    const row = this.#selectAt(event);
+    if (row === undefined || !(event.target instanceof Element)) return;
+    const act = event.target.closest('[data-act]')?.getAttribute('data-act');
+    if (act === 'toggle') this.#toggle(row);
+    else if (act === 'stop') this.#stop(row, false);
+    else this.#openSelected();
+  }
+
+  #selectAt(event: MouseEvent): TreeRow | undefined {
+    if (!(event.target instanceof Element)) return undefined;
+    const at = event.target.closest('[data-index]')?.getAttribute('data-index') ?? null;
+    if (at === null) return undefined;
+    this.#select(Number(at));
+    return this.#model.rowAt(Number(at));
+  }
+
+  #stop(row: TreeRow | undefined, branch: boolean): void {
+    if (row === undefined) return;
+    const { agent } = row;
+    const { announcer, bridge } = this.#parts;
+    const running = branch ? agent.branch.running + agent.branch.waiting : Number(isBusy(agent));
+    if (running === 0) return announcer.answer(say('tree.notRunning', agent.name));
+    void bridge
+      .call('agent/interrupt', { agent: agent.id, branch, key: crypto.randomUUID() })
+      .then((answer) => {
+        announcer.answer(answer.ok ? sayCount('tree.stopped', answer.result.stopped) : answer.message);
+      });
+  }
+
+  #run(command: PanelCommand): void {
+    this.#parts.bridge.post({ kind: 'command', command });
+  }
+}
+
+function part(name: string): HTMLElement {
+  const element = document.createElement('div');
+  element.className = name;
+  return element;
+}
