@@ -28,6 +28,7 @@ export class WalKeeper {
   readonly #task: CheckpointTask;
   #worker: Worker | null = null;
   #running = false;
+  #closed = false;
   #workerFailed = false;
   #commits = 0;
   #passes = 0;
@@ -58,6 +59,7 @@ export class WalKeeper {
 
   /** Stops the worker. The log that is left is folded when the connection closes. */
   close(): void {
+    this.#closed = true;
     if (this.#idle !== null) clearTimeout(this.#idle);
     if (this.#retire !== null) clearTimeout(this.#retire);
     this.#idle = null;
@@ -94,6 +96,7 @@ export class WalKeeper {
   /** A pass of the worker is over. What came meanwhile is little: finish it; much: another pass. */
   #passed(answer: CheckpointAnswer): void {
     this.#running = false;
+    if (this.#closed) return;
     if (answer.kind === 'failed') {
       // A full disk, most likely: the commits will say so. Trying again at once would not help.
       this.#notBeforeMs = performance.now() + limits.walRetryMs;
