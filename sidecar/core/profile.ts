@@ -20,7 +20,7 @@ A result marked "unknown" means the runtime could not see whether the command to
 Text that starts with [roost] comes from the runtime, not from a person.`;
 
 const work = ['shell', 'read', 'edit', 'write', 'search', 'ask_user', 'send_message', 'submit_result'];
-const delegate = ['spawn_agent', 'wait_agent', 'list_agents'];
+const delegate = ['spawn_agent', 'wait_agent', 'list_agents', 'followup_task', 'interrupt_agent'];
 
 /** The profiles that are always there. People add their own beside them. */
 export const builtInProfiles: readonly Profile[] = [

@@ -33,8 +33,16 @@ export const verbSpecs: readonly ToolSpec[] = [
             additionalProperties: false,
           },
         },
-        template: { type: 'string', description: 'Instead of tasks: one text for all, with {item} where each item goes.' },
-        items: { type: 'array', minItems: 1, items: { type: 'string' }, description: 'With template: one agent for each.' },
+        template: {
+          type: 'string',
+          description: 'Instead of tasks: one text for all, with {item} where each item goes.',
+        },
+        items: {
+          type: 'array',
+          minItems: 1,
+          items: { type: 'string' },
+          description: 'With template: one agent for each.',
+        },
         profile: {
           type: 'string',
           description: 'implementer, planner, explorer, reviewer or verifier. Default: implementer.',
@@ -88,6 +96,27 @@ export const verbSpecs: readonly ToolSpec[] = [
       type: 'object',
       properties: { to: { type: 'string' }, text: { type: 'string' } },
       required: ['to', 'text'],
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'followup_task',
+    description:
+      'Gives one of your agents another task: at once when it rests, else after what it is doing. It still knows its conversation.',
+    schema: {
+      type: 'object',
+      properties: { to: { type: 'string' }, task: { type: 'string' } },
+      required: ['to', 'task'],
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'interrupt_agent',
+    description: 'Stops one of your agents, and all agents below it. It rests until it gets another task.',
+    schema: {
+      type: 'object',
+      properties: { agent: { type: 'string' } },
+      required: ['agent'],
       additionalProperties: false,
     },
   },
@@ -149,6 +178,8 @@ export type Verb =
     }
   | { readonly kind: 'list_agents'; readonly after: string | null }
   | { readonly kind: 'send_message'; readonly to: string; readonly text: string }
+  | { readonly kind: 'followup_task'; readonly to: string; readonly task: string }
+  | { readonly kind: 'interrupt_agent'; readonly agent: string }
   | { readonly kind: 'submit_result'; readonly result: JsonObject }
   | { readonly kind: 'ask_user'; readonly question: string; readonly choices: readonly string[] }
   /** An error that the model can use. */
@@ -208,7 +239,8 @@ function parseSpawn(input: JsonObject): Verb {
   if (typeof tasks === 'string') return invalid(tasks);
   const { profile, isolation, model } = input;
   const place = isolations.find((each) => each === isolation);
-  if (isolation !== undefined && place === undefined) return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
+  if (isolation !== undefined && place === undefined)
+    return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
   return {
     kind: 'spawn_agent',
     tasks,
@@ -258,6 +290,18 @@ export function parseVerb(tool: string, input: JsonObject): Verb {
       const { to, text } = input;
       if (!isString(to) || !isString(text)) return invalid('send_message needs "to" and "text".');
       return { kind: 'send_message', to, text };
+    }
+    case 'followup_task': {
+      const { to, task } = input;
+      if (!isString(to) || !isString(task) || task.trim() === '')
+        return invalid('followup_task needs "to" and "task".');
+      return { kind: 'followup_task', to, task };
+    }
+    case 'interrupt_agent': {
+      const { agent } = input;
+      return isString(agent)
+        ? { kind: 'interrupt_agent', agent }
+        : invalid('interrupt_agent needs "agent", a name.');
     }
     case 'submit_result': {
       const { result } = input;

@@ -7,19 +7,19 @@ import { limits } from './limits.ts';
 import { leaveQueues } from './queue.ts';
 import { withdrawRequests } from './requests.ts';
 import { finishCall } from './results.ts';
-import { settle } from './rounds.ts';
+import { settle } from './ledger.ts';
 import type { Step } from './step.ts';
 import { clearTimers } from './timers.ts';
 import { endTurn } from './turns.ts';
 import { dropWaits } from './waits.ts';
 
 /** Interrupts an agent's turn; it rests until it is sent a message. Returns whether a turn was open. */
-export function interruptAgent(step: Step, agent: AgentRecord): boolean {
+export function interruptAgent(step: Step, agent: AgentRecord, why = 'Stopped by a person.'): boolean {
   agent.halted = 1;
   clearTimers(step, agent.id, 'notice');
   if (agent.phase === 'idle') return false;
-  stopWork(step, agent, 'Interrupted by a person before it ended.');
-  endTurn(step, agent, { outcome: 'interrupted', text: 'Stopped by a person.', answer: 0 });
+  stopWork(step, agent, `${why} It had not ended.`);
+  endTurn(step, agent, { outcome: 'interrupted', text: why, answer: 0 });
   return true;
 }
 

@@ -8,8 +8,9 @@ import { evidenceOf, hearTool, prepareCall } from './calls.ts';
 import { recoverVerdicts } from './changes.ts';
 import type { RecoverStage } from './event.ts';
 import { jobOf } from './jobs.ts';
+import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
-import { quarantine, settle } from './rounds.ts';
+import { quarantine } from './parking.ts';
 import type { Step } from './step.ts';
 import { startRound } from './turns.ts';
 

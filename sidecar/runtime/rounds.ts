@@ -4,23 +4,22 @@
 // of its calls are committed before any call is looked at.
 
 import { judge, storable, type PlannedCall } from '../core/answer.ts';
-import { costOf, reserve, type Reservation } from '../core/budget.ts';
-import { HistoryCheck, itemOf } from '../core/context.ts';
+import { reserve } from '../core/budget.ts';
 import { afterLoss } from '../core/retry.ts';
-import type { AgentRecord, EntryRecord, LedgerRecord } from '../core/rows.ts';
+import type { AgentRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import { agentId, attemptId } from '../protocol/ids.ts';
-import type { Item, ModelOutcome, ModelRequest, Store } from '../ports.ts';
+import type { ModelOutcome, ModelRequest } from '../ports.ts';
 import { prepareCall } from './calls.ts';
-import { bodyOf } from './jobs.ts';
+import { openLedger, settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { providerOf, type Runtime } from './memory.ts';
+import { cannotPay, parkUntil, quarantine, waitForKey } from './parking.ts';
 import { pinnedProfile } from './profiles.ts';
-import { openRequest } from './requests.ts';
 import { finishCall } from './results.ts';
 import type { Step } from './step.ts';
-import { setTimer } from './timers.ts';
+import { pagesOf } from './transcript.ts';
 import { endTurn, queueTurn, senderOf, setPhase, startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
 
@@ -71,66 +70,6 @@ function ask(rt: Runtime, request: ModelRequest): void {
   rt.asking.set(agent, { attempt, cancel });
 }
 
-/** Entries up to the agent's present head, a page at a time; its own after those of the agents it was forked from. */
-function pagesOf(store: Store, agent: AgentRecord): () => () => readonly Item[] | null {
-  const { id, head, forkAgent, forkEntry } = agent;
-  return () => {
-    const check = new HistoryCheck();
-    const parts = lineOf(store, { agent: id, upTo: head }, { agent: forkAgent, upTo: forkEntry });
-    let part = 0;
-    let after = 0;
-    return () => {
-      for (;;) {
-        const at = parts[part];
-        if (at === undefined) {
-          check.end();
-          return null;
-        }
-        const rows = store
-          .range('entry.agent', [at.agent], { after, limit: limits.pageEntries })
-          .filter((row) => row.id <= at.upTo);
-        const last = rows.at(-1);
-        if (last === undefined) {
-          part += 1;
-          after = 0;
-          continue;
-        }
-        after = last.id;
-        const items = itemsOf(store, rows, check);
-        if (items.length > 0) return items;
-      }
-    };
-  };
-}
-
-interface Part {
-  readonly agent: number;
-  readonly upTo: number;
-}
-
-/** The agents whose entries make up a transcript, oldest first: a fork shares its prefix by reference. */
-function lineOf(store: Store, own: Part, prefix: Part): Part[] {
-  const parts = [own];
-  let at = prefix;
-  while (at.agent !== 0) {
-    parts.unshift(at);
-    const owner = store.get('agent', at.agent);
-    at = { agent: owner?.forkAgent ?? 0, upTo: owner?.forkEntry ?? 0 };
-  }
-  return parts;
-}
-
-function itemsOf(store: Store, rows: readonly EntryRecord[], check: HistoryCheck): Item[] {
-  const items: Item[] = [];
-  for (const row of rows) {
-    const item = itemOf(bodyOf(store, row));
-    if (item === null) continue;
-    check.see(item);
-    items.push(item);
-  }
-  return items;
-}
-
 /**
  * Messages that came meanwhile enter the transcript before the request that reads them. Outcomes of children do
  * not: a wait tells them, or a notice once the turn has ended, so that what a turn reads does not hang on timing.
@@ -147,95 +86,6 @@ function takeIn(step: Step, agent: AgentRecord): void {
   const text =
     '[roost] The runtime restarted while you were at work. What you had in flight was taken up again; results say what is not known.';
   step.addEntry(agent, agent.turn, { kind: 'note', text });
-}
-
-function openLedger(step: Step, agent: AgentRecord, held: Extract<Reservation, { kind: 'held' }>): number {
-  const turn = step.turn(agent.turn);
-  step.store.update('turn', turn.id, { rounds: turn.rounds + 1 });
-  const heldMicroUsd = held.limited ? held.microUsd : 0;
-  const heldTokens = held.limited ? held.tokens : 0;
-  if (held.limited) hold(step, agent, heldMicroUsd, heldTokens);
-  return step.store.insert('ledger', {
-    agent: agent.id,
-    turn: turn.id,
-    round: turn.rounds + 1,
-    state: 'open',
-    model: agent.model,
-    heldMicroUsd,
-    heldTokens,
-    microUsd: 0,
-    input: 0,
-    output: 0,
-    cacheRead: 0,
-    cacheWrite: 0,
-    at: step.nowMs,
-  });
-}
-
-function hold(step: Step, agent: AgentRecord, microUsd: number, tokens: number): void {
-  for (const each of step.lineage(agent.id)) {
-    each.bHeldMicroUsd += microUsd;
-    each.bHeldTokens += tokens;
-  }
-}
-
-/** Settles an attempt: what was held is free, what was used is spent. A lost attempt costs what was held (DESIGN §8). */
-export function settle(step: Step, agent: AgentRecord, ledger: LedgerRecord, usage: Usage | null): void {
-  if (ledger.heldTokens > 0) hold(step, agent, -ledger.heldMicroUsd, -ledger.heldTokens);
-  const price = step.rt.model.price(ledger.model);
-  const microUsd = usage === null ? ledger.heldMicroUsd : price === null ? 0 : costOf(usage, price);
-  const tokens = usage === null ? ledger.heldTokens : usage.input + usage.output;
-  step.store.update('ledger', ledger.id, {
-    state: usage === null ? 'lost' : 'settled',
-    microUsd,
-    input: usage?.input ?? 0,
-    output: usage?.output ?? 0,
-    cacheRead: usage?.cacheRead ?? 0,
-    cacheWrite: usage?.cacheWrite ?? 0,
-  });
-  agent.microUsd += microUsd;
-  agent.tokens += tokens;
-  if (ledger.heldTokens > 0) step.budgetFreed = true;
-}
-
-function cannotPay(step: Step, agent: AgentRecord, held: Exclude<Reservation, { kind: 'held' }>): void {
-  if (held.kind === 'wait') return setPhase(step, agent, 'waiting', 'budget');
-  const owner = step.agent(held.agent).name;
-  const detail =
-    held.kind === 'noPrice'
-      ? `${agent.model} has no known price, and ${owner} has a budget of money. Set a price (0 is one) or take the limit away.`
-      : `The ${held.limit} of ${owner} is spent. Allow to give as much again; deny to end the turn.`;
-  setPhase(step, agent, 'waiting', 'budget');
-  openRequest(step, agent, {
-    kind: 'budget',
-    title:
-      held.kind === 'noPrice' ? `No price for ${agent.model}` : `Budget of ${owner}: ${held.limit} spent`,
-    detail,
-    cluster: `budget:${held.agent}`,
-    call: 0,
-    choices: [],
-  });
-}
-
-function waitForKey(step: Step, agent: AgentRecord, provider: string): void {
-  const { rt } = step;
-  setPhase(step, agent, 'waiting', 'key');
-  step.after(() => {
-    if (rt.askingKey.has(provider)) return;
-    rt.askingKey.add(provider);
-    rt.clients.secret(provider, (secret) => {
-      rt.askingKey.delete(provider);
-      if (secret === null) return;
-      rt.model.setKey(provider, secret.key, secret.baseUrl);
-      rt.post({ kind: 'keysMore', after: 0 });
-    });
-  });
-}
-
-/** Parks the turn until a time. */
-function parkUntil(step: Step, agent: AgentRecord, why: 'rate' | 'timer', atMs: number): void {
-  setPhase(step, agent, 'waiting', why);
-  setTimer(step, { due: Math.max(atMs, step.nowMs + 1), kind: 'rate', agent: agent.id, ref: agent.turn });
 }
 
 /** A model request has ended. Late ends of attempts that were settled otherwise change nothing. */
@@ -281,20 +131,6 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, {
     case 'failed':
       return endTurn(step, agent, { outcome: 'failed', text: next.message, answer: 0 });
   }
-}
-
-/** A turn that keeps failing waits for a person instead of going round (DESIGN §7). */
-export function quarantine(step: Step, agent: AgentRecord, message: string): void {
-  setPhase(step, agent, 'waiting', 'quarantine');
-  const detail = `${message}\nAllow to try again; deny to end the turn.`;
-  openRequest(step, agent, {
-    kind: 'quarantine',
-    title: message,
-    detail,
-    cluster: `quarantine:${message}`,
-    call: 0,
-    choices: [],
-  });
 }
 
 function onAnswer(

@@ -5,11 +5,13 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import { parseVerb, type Verb } from '../core/verbs.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
 import { openRequest } from './requests.ts';
 import { finishCall } from './results.ts';
-import { startSpawn } from './spawn.ts';
+import { spawnProblem, startSpawn } from './spawn.ts';
 import type { Step } from './step.ts';
+import { openQueued, queueTurn } from './turns.ts';
 import { startWait } from './waits.ts';
 
 /** Carries out a call of one of the runtime's tools. Its result comes now, or when what it waits for has come. */
@@ -30,6 +32,10 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
       return done(listAgents(step, agent, verb.after));
     case 'send_message':
       return sendMessage(step, agent, verb, { done, error });
+    case 'followup_task':
+      return followUp(step, agent, verb, { done, error });
+    case 'interrupt_agent':
+      return interruptChild(step, agent, verb.agent, { done, error });
     case 'submit_result':
       step.store.update('turn', agent.turn, { result: JSON.stringify(verb.result) });
       return done('Recorded. It is handed over when you end your turn.');
@@ -83,6 +89,54 @@ function sendMessage(
     at: step.nowMs,
   });
   say.done(`Left for ${to.name}: it reads it at its next step.`);
+}
+
+const noChild = (name: string): string =>
+  `You have no agent named "${name}". Use list_agents to see their names.`;
+
+function childOf(step: Step, agent: AgentRecord, name: string): AgentRecord | undefined {
+  const row = step.store.range('agent.named', [agent.id, name], { limit: 1 })[0];
+  return row === undefined ? undefined : step.agent(row.id);
+}
+
+function followUp(
+  step: Step,
+  agent: AgentRecord,
+  verb: Extract<Verb, { kind: 'followup_task' }>,
+  say: Say,
+): void {
+  const child = childOf(step, agent, verb.to);
+  if (child === undefined) return say.error(noChild(verb.to));
+  const problem = spawnProblem(step, agent, 0);
+  if (problem !== null) return say.error(problem);
+  if (child.closed !== 0) return say.error(`${child.name} is closed.`);
+  if (child.queued >= limits.queuedTurns)
+    return say.error(`${child.name} has ${child.queued} tasks in its queue. Wait for it.`);
+  const busy = child.phase !== 'idle';
+  queueTurn(step, child, { text: verb.task, sender: agent.id, key: null });
+  child.halted = 0;
+  child.revision += 1;
+  if (!busy) openQueued(step, child);
+  say.done(busy ? `${child.name} does it after what it is doing.` : `${child.name} has begun.`);
+}
+
+function interruptChild(step: Step, agent: AgentRecord, name: string, say: Say): void {
+  const child = childOf(step, agent, name);
+  if (child === undefined) return say.error(noChild(name));
+  const below = child.bRunning + child.bWaiting;
+  const stopped = interruptAgent(step, child, 'Stopped by its parent.');
+  if (child.children > 0) {
+    step.after(() =>
+      step.rt.post({
+        kind: 'interruptMore',
+        parents: [child.id],
+        after: 0,
+        stopped: 0,
+        reply: () => undefined,
+      }),
+    );
+  }
+  say.done(stopped || below > 0 ? `${child.name} is stopped.` : `${child.name} was at rest.`);
 }
 
 function addressee(step: Step, agent: AgentRecord, name: string): AgentRecord | undefined {

@@ -1,0 +1,25 @@
+// What a workload file exports.
+
+export interface Workload {
+  /** One line: what is measured. */
+  readonly title: string;
+  /** Numeric options with their defaults, given as `--name value`. */
+  readonly options: Readonly<Record<string, number>>;
+  /** Keys of the last line. `say` prints a line for people. */
+  run(
+    options: Readonly<Record<string, number>>,
+    say: (line: string) => void,
+  ): Promise<Readonly<Record<string, number>>>;
+}
+
+/** The middle of some numbers; of an even count the lower of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+}
+
+/** Rounded to a number of decimals. */
+export function round(value: number, decimals = 1): number {
+  const factor = 10 ** decimals;
+  return Math.round(value * factor) / factor;
+}
