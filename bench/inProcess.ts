@@ -27,6 +27,8 @@ export interface InProcess {
   inFlight(): number;
   /** Requests answered so far. */
   answered(): number;
+  /** Steps committed so far. */
+  commits(): number;
   onNews(hear: (news: News) => void): void;
   call<M extends RuntimeMethod>(kind: M, params: Params<M>): Promise<Result<M>>;
   close(): void;
@@ -48,6 +50,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
   const open = openStore({ directory, durability: 'power' });
   const model = new LatencyModel(options.script, options.latencyMs);
   let hear: (news: News) => void = () => undefined;
+  let commits = 0;
   const ports: Ports = {
     store: open.store,
     model,
@@ -71,7 +74,10 @@ export function startInProcess(options: InProcessOptions): InProcess {
     random: { next: Math.random },
     clients: { secret: (_provider, post) => void setImmediate(() => post(null)) },
     publish: {
-      committed: (news) => hear(news),
+      committed: (news) => {
+        commits += 1;
+        hear(news);
+      },
       delta: () => undefined,
       streamEnd: () => undefined,
       output: () => undefined,
@@ -91,6 +97,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
     open,
     inFlight: () => model.waiting,
     answered: () => model.answered,
+    commits: () => commits,
     onNews: (listener) => (hear = listener),
     call: (kind, params) =>
       new Promise((resolve, reject) => {

@@ -1,0 +1,22 @@
+// 10 roots × 100,000 children to completion.
+
+import { runSwarm } from '../swarm.ts';
+import { round, type Workload } from '../workload.ts';
+
+export const workload: Workload = {
+  title: 'million: roots × children to completion in one process, SQLite, durable acknowledgements',
+  options: { roots: 10, children: 100_000, slots: 5_000, latencyMs: 200 },
+  run: async ({ roots = 1, children = 1, slots = 1, latencyMs = 0 }, say) => {
+    const result = await runSwarm({ roots, children, slots, latencyMs, say });
+    return {
+      seconds: round(result.seconds),
+      cpuSeconds: round(result.cpuSeconds),
+      peakRssMB: result.peakRssMB,
+      storeGB: round(result.storeBytes / 2 ** 30, 2),
+      agents: result.agents,
+      done: result.done,
+      inFlight: result.inFlight,
+      loopMaxMs: round(result.loopMaxMs, 2),
+    };
+  },
+};
