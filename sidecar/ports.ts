@@ -98,9 +98,7 @@ export interface Model {
   /** What is known of a model; null when its provider was never set. */
   info(model: string): ModelInfo | null;
   /** Price in millionths of a US dollar per million tokens; null when nobody knows it. */
-  price(
-    model: string,
-  ): {
+  price(model: string): {
     readonly input: number;
     readonly output: number;
     readonly cacheRead: number;
@@ -303,6 +301,12 @@ export interface Publish {
 
 // ---------------------------------------------------------------- reads
 
+export interface DoctorReport {
+  readonly findings: readonly DoctorFinding[];
+  /** What was looked at, in words. */
+  readonly checked: readonly string[];
+}
+
 /**
  * What clients are shown, read on a connection of its own that sees the last commit. Every list is paged and
  * every query has an index (I13). A method that finds nothing returns undefined; the caller words the error.
@@ -350,6 +354,11 @@ export interface Reads {
     readonly walBytes: number;
     readonly agents: number;
   };
-  doctor(): { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] };
+  doctor(): DoctorReport;
+  /**
+   * The same in slices that each hold the loop a few milliseconds and see one commit; the last value is the
+   * report. For a process that serves others meanwhile.
+   */
+  examine(): Iterator<undefined, DoctorReport>;
   close(): void;
 }

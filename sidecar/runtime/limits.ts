@@ -179,6 +179,12 @@ export const limits = {
   ballastBytes: 16 * 1024 * 1024,
   /** Time between tries to make the ballast. */
   ballastMs: 5_000,
+  /** Rows that one slice of the doctor looks at: 500 agents and their counts take about 5 ms. */
+  doctorSlice: 500,
+  /** Rows named by one finding; more of them are the same story. */
+  doctorRows: 20,
+  /** Bytes of a store up to which a running doctor lets SQLite check every page (0.1 s); above, only `roost doctor` on a copy should. */
+  doctorPagesBytes: 64 * 1024 * 1024,
   /** Bytes written to find out whether the disk is full. */
   probeBytes: 64 * 1024,
   /** Bytes from which a blob is packed, and up to which: deflate at 100 MB/s must not hold the loop over 10 ms. */

@@ -3,7 +3,8 @@
 //
 // Promises: WAL, so readers never wait; `power` syncs each commit to the disk (I2), `process` leaves that to the
 // system and survives a killed process but not a power cut; caches are bounded; nothing is mapped into memory.
-// Not here: who may own the store (owner.ts): take it before opening.
+// Not here: who may own the store (owner.ts: take it before opening), and file systems where WAL is not safe
+// (platform/fileSystem.ts: ask it before opening).
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +12,6 @@ import Database from 'better-sqlite3';
 import type { Reads, Store } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
 import { openFailure } from './failure.ts';
-import { checkFileSystem } from './fileSystem.ts';
 import { prepareSchema } from './migrate.ts';
 import { SqliteReads } from './reads.ts';
 import { Room } from './room.ts';
@@ -43,7 +43,7 @@ export const databaseName = 'roost.db';
 
 /**
  * Opens the store of a folder.
- * @throws RoostError `store/unwritable`, `store/full`, `store/newer`, `store/corrupt`, `store/fileSystem`,
+ * @throws RoostError `store/unwritable`, `store/full`, `store/newer`, `store/corrupt`,
  * `store/owned` when another program holds a lock, `store/failed` for all else.
  */
 export function openStore(options: StoreOptions): OpenStore {
@@ -67,7 +67,6 @@ const nothing = (): void => undefined;
 function openFiles(options: StoreOptions): OpenStore {
   const { directory } = options;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  checkFileSystem(directory);
   const file = path.join(directory, databaseName);
   const writer = openWriter(file, options.durability);
   let reader: Database.Database;

@@ -6,19 +6,19 @@
 
 import { statSync } from 'node:fs';
 import type DatabaseConstructor from 'better-sqlite3';
-import type { Reads } from '../ports.ts';
+import type { DoctorReport, ReviewFile, Reads } from '../ports.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { AttentionState } from '../protocol/attention.ts';
 import type { ChangeRow } from '../protocol/change.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { FleetState } from '../protocol/fleet.ts';
-import type { DoctorFinding, TurnResult } from '../protocol/methods.ts';
+import type { TurnResult } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { OpenCall } from '../protocol/transcript.ts';
 import type { TreeQuery, TreeWindow } from '../protocol/tree.ts';
-import type { ReviewFile } from '../ports.ts';
 import { AgentReads } from './agentReads.ts';
 import { AttentionReads } from './attentionReads.ts';
+import { examine } from './doctor.ts';
 import { EntryReads } from './entryReads.ts';
 import { schemaVersion } from './schema.ts';
 import { TreeReads } from './treeReads.ts';
@@ -135,8 +135,13 @@ export class SqliteReads implements Reads {
     };
   }
 
-  doctor(): { readonly findings: readonly DoctorFinding[]; readonly checked: readonly string[] } {
-    return { findings: [], checked: [] };
+  doctor(): DoctorReport {
+    const slices = this.examine();
+    for (let slice = slices.next(); ; slice = slices.next()) if (slice.done === true) return slice.value;
+  }
+
+  examine(): Iterator<undefined, DoctorReport> {
+    return examine(this.#database);
   }
 
   close(): void {

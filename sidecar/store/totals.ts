@@ -3,7 +3,9 @@
 // Promises: a sum moves in the statement that moves its rows, by a trigger, so that no commit is without it.
 // Not here: counts of a branch below its root, which the runtime writes into the agents' rows.
 
+import type DatabaseConstructor from 'better-sqlite3';
 import type { Tables } from '../core/rows.ts';
+import type { DoctorFinding } from '../protocol/methods.ts';
 
 /** Branch counts of a root and the column of `total` that sums them over all roots. */
 const summed = {
@@ -58,5 +60,26 @@ function openCountSql(table: 'request' | 'change', count: 'requests' | 'reviews'
     `CREATE TRIGGER ${table}Gone AFTER DELETE ON "${table}" WHEN OLD.state = 'open' ${set('- 1')}`,
     `CREATE TRIGGER ${table}Moved AFTER UPDATE OF state ON "${table}" WHEN NEW.state <> OLD.state
       ${set("+ (NEW.state = 'open') - (OLD.state = 'open')")}`,
+  ];
+}
+
+/** Compares the row of totals with a count of what it stands for: one statement over the roots and the open rows. */
+export function totalDrift(database: DatabaseConstructor.Database): readonly DoctorFinding[] {
+  const sums = Object.entries(summed).map(([sum, column]) => `ifnull(sum(${column}), 0) AS ${sum}`);
+  const counted = `SELECT count(*) AS roots, ${sums.join(', ')},
+      (SELECT count(*) FROM request INDEXED BY "request.allOpen" WHERE state = 'open') AS requests,
+      (SELECT count(*) FROM change INDEXED BY "change.open" WHERE state = 'open') AS reviews
+    FROM agent INDEXED BY "agent.children" WHERE parent = 0`;
+  const names = ['roots', ...Object.keys(summed), 'requests', 'reviews'];
+  const wrong = names.map((name) => `total.${name} <> counted.${name} AS ${name}`).join(', ');
+  const row = database
+    .prepare<unknown[], Record<string, number>>(
+      `SELECT ${wrong} FROM total, (${counted}) AS counted WHERE total.id = 1`,
+    )
+    .get();
+  const drifted = row === undefined ? names : names.filter((name) => row[name] !== 0);
+  if (drifted.length === 0) return [];
+  return [
+    { invariant: 'I9', message: `total: not the sum over all roots: ${drifted.join(', ')}.`, rows: [] },
   ];
 }
