@@ -29,8 +29,6 @@ const usage = `Usage: sidecar [--store DIR] [--idle-ms MS]
 Started by Roost's clients; "roost" is the command for people.
 `;
 
-void main(guardOutput());
-
 async function main(output: Output): Promise<void> {
   const asked = parse(process.argv.slice(2));
   if (typeof asked === 'string') {
@@ -167,3 +165,5 @@ function leaveAtOnce(error: unknown): void {
 function say(message: string): void {
   process.stderr.write(`sidecar: ${message}\n`);
 }
+
+void main(guardOutput());

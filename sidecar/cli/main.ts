@@ -1,0 +1,130 @@
+// `roost`: a client of the sidecar and nothing more. It reads its command line, talks over the same socket as the
+// editor, prints JSON Lines, and ends with 0 done, 1 failed or interrupted, 2 usage or unknown thing, 75 owned.
+
+import { realpathSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+
+import { defaultStore } from '../protocol/discovery.ts';
+import { agentId } from '../protocol/ids.ts';
+import { build } from '../protocol/version.ts';
+import { parseLine, type Command, type Line } from './args.ts';
+import { Failure } from './failure.ts';
+import * as manage from './manage.ts';
+import { Printer } from './printer.ts';
+import { Session } from './session.ts';
+import * as work from './work.ts';
+
+async function main(args: readonly string[]): Promise<void> {
+  // Known before the line is understood, so that a wrong line is reported as it asks for.
+  let printer = new Printer({ pretty: false, jsonErrors: args.includes('--json-errors') });
+  try {
+    const line = parseLine(args);
+    printer = new Printer(line.common);
+    process.exitCode = await execute(line, printer);
+  } catch (error) {
+    const failure =
+      error instanceof Failure
+        ? error
+        : new Failure('internal', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    printer.fail(failure);
+    process.exitCode = failure.exitCode;
+  }
+}
+
+async function execute({ common, command }: Line, printer: Printer): Promise<number> {
+  if (command.kind === 'help') {
+    process.stdout.write(command.text);
+    return 0;
+  }
+  if (command.kind === 'version') {
+    await printer.print({ type: 'version', build });
+    return 0;
+  }
+  const store = realStore(
+    common.store ?? defaultStore({ platform: process.platform, env: process.env, home: os.homedir() }),
+  );
+  const within = surroundings(store);
+  const session = new Session(
+    { store, start: starts(command), secrets: works(command), call: within.call },
+    common.providers,
+  );
+  try {
+    return await dispatch(command, { session, printer, key: common.key, inside: within.agent }, store);
+  } finally {
+    session.close();
+  }
+}
+
+function dispatch(
+  command: Exclude<Command, { kind: 'help' | 'version' }>,
+  context: work.Context,
+  store: string,
+): Promise<number> {
+  switch (command.kind) {
+    case 'run':
+      return work.run(context, command);
+    case 'send':
+      return work.send(context, command);
+    case 'follow':
+      return work.follow(context, command);
+    case 'wait':
+      return work.wait(context, command);
+    case 'result':
+      return work.result(context, command);
+    case 'ls':
+      return manage.ls(context, command);
+    case 'interrupt':
+      return manage.interrupt(context, command);
+    case 'requests':
+      return manage.requests(context);
+    case 'answer':
+      return manage.answer(context, command);
+    case 'review':
+      return manage.review(context, command);
+    case 'change':
+      return manage.change(context, command);
+    case 'verdict':
+      return manage.verdict(context, command);
+    case 'models':
+      return manage.models(context);
+    case 'info':
+      return manage.info(context);
+    case 'shutdown':
+      return manage.shutdown(context);
+    case 'doctor':
+      return manage.doctor(store, context.session, context.printer);
+  }
+}
+
+/** Only looking, or ending it, starts no sidecar. */
+const starts = ({ kind }: Command): boolean => kind !== 'shutdown' && kind !== 'doctor';
+
+/** Commands during which agents may ask for keys. */
+const works = ({ kind }: Command): boolean => ['run', 'send', 'follow', 'wait', 'answer'].includes(kind);
+
+/** The agent and the call in whose shell this runs, if they are of this store: numbers of another mean nothing here. */
+function surroundings(store: string): {
+  readonly agent: work.Context['inside'];
+  readonly call: number | null;
+} {
+  const { ROOST_STORE: named, ROOST_AGENT: agent = '', ROOST_CALL: call = '' } = process.env;
+  if (named === undefined || realStore(named) !== store) return { agent: null, call: null };
+  return {
+    agent: /^\d+$/.test(agent) ? agentId(Number(agent)) : null,
+    call: /^\d+$/.test(call) ? Number(call) : null,
+  };
+}
+
+/** As the sidecar names it: absolute, links resolved when it exists. */
+function realStore(directory: string): string {
+  const absolute = path.resolve(directory);
+  try {
+    return realpathSync(absolute);
+  } catch {
+    return absolute;
+  }
+}
+
+void main(process.argv.slice(2));

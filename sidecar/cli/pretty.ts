@@ -1,0 +1,129 @@
+// Lines for people: what `--pretty` prints instead of JSON. Control characters of agents and commands do not
+// reach the terminal, where they could hide or fake text.
+
+import type { AgentRow } from '../protocol/agent.ts';
+import type { Block, Entry } from '../protocol/entry.ts';
+import type { RequestRow } from '../protocol/request.ts';
+import type { PrintedLine } from './printer.ts';
+
+/** Lines of a tool's result that are shown; the rest is counted. */
+const shownLines = 20;
+
+export function prettyLine(line: PrintedLine): string {
+  switch (line.type) {
+    case 'started':
+      return `${line.name} (agent ${line.agent}), turn ${line.turn} ${line.state}\n`;
+    case 'entry':
+      return clean(prettyEntry(line));
+    case 'caughtUp':
+      return '';
+    case 'request':
+      return clean(prettyRequest(line));
+    case 'result':
+      return clean(`${line.name}, turn ${line.turn}: ${line.outcome ?? 'still open'}\n${indent(line.text)}`);
+    case 'open':
+      return `still open: turns ${line.turns.join(', ')}\n`;
+    case 'agent':
+      return clean(prettyAgent(line));
+    case 'interrupted':
+      return `stopped ${line.stopped} ${line.stopped === 1 ? 'agent' : 'agents'}\n`;
+    case 'answered':
+      return `answered ${line.applied}${line.stale === 0 ? '' : `, ${line.stale} had been decided before`}\n`;
+    case 'change':
+      return clean(prettyChange(line));
+    case 'verdict':
+      return clean(`${line.change.label}: ${line.state}${line.message === '' ? '' : `. ${line.message}`}\n`);
+    case 'model':
+      return `${line.id}${line.default ? ' (default)' : ''}${line.scripted ? ' (scripted)' : ''}\n`;
+    case 'info':
+      return Object.entries(line)
+        .filter(([name]) => name !== 'type')
+        .map(
+          ([name, value]) =>
+            `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`,
+        )
+        .join('');
+    case 'check':
+      return clean(`${line.ok ? 'ok  ' : 'FAIL'} ${line.name}: ${line.message}\n`);
+    case 'finding':
+      return clean(`FAIL ${line.invariant}: ${line.message}\n`);
+    case 'shutdown':
+      return `the sidecar (process ${line.pid}) is ending\n`;
+    case 'version':
+      return `${line.build}\n`;
+    case 'text':
+      return line.text.endsWith('\n') ? line.text : `${line.text}\n`;
+  }
+}
+
+function prettyEntry({ agent, body }: Entry): string {
+  switch (body.kind) {
+    case 'user':
+      return `[${agent}] ${body.from === 'person' ? 'you' : `agent ${body.from}`}: ${body.text}\n`;
+    case 'notice':
+      return `[${agent}] notice of ${body.outcomes} ${body.outcomes === 1 ? 'outcome' : 'outcomes'}\n${indent(body.text)}`;
+    case 'answer':
+      return body.blocks.map((block) => `[${agent}] ${prettyBlock(block)}`).join('');
+    case 'result':
+      return `[${agent}] ${body.tool}: ${body.status}\n${indent(firstLines(body.text))}`;
+    case 'note':
+      return `[${agent}] note: ${body.text}\n`;
+    case 'end':
+      return `[${agent}] ${body.outcome}${body.text === '' ? '' : `: ${firstLines(body.text)}`}\n`;
+  }
+}
+
+function prettyBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+      return `${block.text}\n`;
+    case 'thinking':
+      return `(thinking) ${firstLines(block.text)}\n`;
+    case 'call':
+      return `→ ${block.tool} ${firstLines(block.input)}\n`;
+  }
+}
+
+function prettyAgent(row: AgentRow): string {
+  const state =
+    row.phase === 'waiting'
+      ? `waiting: ${row.why ?? 'unknown'}`
+      : row.phase === 'idle'
+        ? (row.outcome ?? 'idle')
+        : row.phase;
+  const branch = row.branch.agents === 1 ? '' : `, ${row.branch.agents} in its branch`;
+  const money = row.branch.microUsd === 0 ? '' : `, $${(row.branch.microUsd / 1_000_000).toFixed(2)}`;
+  return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${branch}${money}  ${row.task}\n`;
+}
+
+function prettyRequest(row: RequestRow): string {
+  const how = row.kind === 'question' ? 'TEXT' : 'allow|deny';
+  const choices = row.choices.length === 0 ? '' : `\n${indent(row.choices.join('\n'))}`;
+  return `${row.agentName} asks (${row.kind}): ${row.title}${choices}\n    roost answer ${row.id} ${how}\n`;
+}
+
+function prettyChange(line: Extract<PrintedLine, { type: 'change' }>): string {
+  const head = `${line.id}  ${line.label}  +${line.added} -${line.removed}  ${line.state}  (${line.agentName})\n`;
+  if (!('hunks' in line)) return head;
+  const hunks = line.hunks.map(
+    (hunk) =>
+      `@@ ${hunk.id} -${hunk.base.start},${hunk.base.count} +${hunk.after.start},${hunk.after.count}\n` +
+      `${hunk.removed.map((text) => `-${text}\n`).join('')}${hunk.added.map((text) => `+${text}\n`).join('')}`,
+  );
+  return head + hunks.join('');
+}
+
+function firstLines(text: string): string {
+  const lines = text.split('\n');
+  if (lines.length <= shownLines) return text;
+  return `${lines.slice(0, shownLines).join('\n')}\n… ${lines.length - shownLines} more lines`;
+}
+
+function indent(text: string): string {
+  return text === '' ? '' : `${text.trimEnd().replaceAll(/^/gm, '    ')}\n`;
+}
+
+/** Without control characters but line ends and tabs (C0, DEL, C1). */
+function clean(text: string): string {
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+}

@@ -1,0 +1,327 @@
+// Commands that make agents work or watch them: run, send, follow, wait, result.
+//
+// Inside an agent's shell `run` makes the new agent a child of that agent, and while one of these waits, the slot
+// of the command that it runs in is lent out (the sidecar does that, told by `call` in hello).
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { AgentRow } from '../protocol/agent.ts';
+import type { Outcome } from '../protocol/entry.ts';
+import { agentId, blobId, entryId, turnId, type AgentId, type TurnId } from '../protocol/ids.ts';
+import type { Result, TurnResult } from '../protocol/methods.ts';
+import { newKey } from '../platform/random.ts';
+import type { Command, RunOptions } from './args.ts';
+import { Failure, isLost } from './failure.ts';
+import type { Printer } from './printer.ts';
+import { hasSecrets } from './secrets.ts';
+import { Actions, Log, type Session } from './session.ts';
+
+export interface Context {
+  readonly session: Session;
+  readonly printer: Printer;
+  readonly key: string | null;
+  /** The agent in whose shell this runs, when it is of the same store. */
+  readonly inside: AgentId | null;
+}
+
+type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
+
+/** One wait is asked again after so long; the sidecar allows an hour. */
+const waitMs = 10 * 60_000;
+/** A detached command stays so long, at most, for the sidecar to ask it for a key. */
+const lingerMs = 10_000;
+const lookEveryMs = 50;
+
+/** Exit code of a turn: done or not. */
+const exitCodeOf = (outcome: Outcome | null): number => (outcome === 'done' ? 0 : 1);
+
+export async function run(context: Context, options: RunOptions): Promise<number> {
+  const { printer } = context;
+  const handle = await begin(context, { ...options, text: readText(options.text) });
+  await printer.print({
+    type: 'started',
+    agent: handle.agent,
+    turn: handle.turn,
+    name: handle.name,
+    state: handle.state,
+  });
+  if (options.detach) {
+    await linger(context, handle.agent);
+    return 0;
+  }
+  return watchTurn(context, handle);
+}
+
+export async function send(context: Context, command: Of<'send'>): Promise<number> {
+  const row = await findAgent(context, command.agent);
+  const handle = await sendTo(context, row, { ...command, text: readText(command.text) });
+  const { agent, turn, name, state } = handle;
+  await context.printer.print({ type: 'started', agent, turn, name, state });
+  if (command.follow) return watchTurn(context, handle);
+  await linger(context, agent);
+  return 0;
+}
+
+export async function follow({ session, printer }: Context, command: Of<'follow'>): Promise<number> {
+  const agent = command.agent === null ? null : await findAgent({ session }, command.agent);
+  const log = new Log(session, { kind: 'log', agent: agent?.id ?? null }, command.after);
+  onInterrupt(() => {
+    const what = command.agent === null ? '--all' : command.agent;
+    printer.note(`agents go on. Come back with: roost follow ${what} --after ${log.cursor}`);
+  });
+  for await (const event of log) {
+    if (event.kind === 'entry') await printer.print({ type: 'entry', ...event.entry });
+    else await printer.print({ type: 'caughtUp', cursor: log.cursor });
+    if (event.kind === 'caughtUp' && command.once) log.stop();
+  }
+  return 0;
+}
+
+export async function wait(context: Context, command: Of<'wait'>): Promise<number> {
+  const { session, printer } = context;
+  const turns = await Promise.all(command.targets.map((target) => findTurn(context, target)));
+  const untilMs =
+    command.timeoutMs === null ? Number.POSITIVE_INFINITY : performance.now() + command.timeoutMs;
+  onInterrupt(() => printer.note(`the turns go on. Come back with: roost wait ${turns.join(' ')}`));
+  for (;;) {
+    const leftMs = Math.max(0, Math.round(Math.min(waitMs, untilMs - performance.now())));
+    const mode = command.any ? 'any' : 'all';
+    const { done, open } = await session.call('turn/wait', { turns, mode, timeoutMs: leftMs });
+    const over = open.length === 0 || (command.any && 0 < done.length);
+    if (!over && performance.now() < untilMs) continue;
+    for (const result of done) await printer.print({ type: 'result', ...result });
+    if (0 < open.length) await printer.print({ type: 'open', turns: open });
+    return over && done.every((result) => result.outcome === 'done') ? 0 : 1;
+  }
+}
+
+export async function result(context: Context, command: Of<'result'>): Promise<number> {
+  const { session, printer } = context;
+  const number = numberIn(command.target);
+  const found =
+    number === null
+      ? await session.call('turn/result', { agent: (await findAgent(context, command.target)).id })
+      : await session.call('turn/result', { turn: turnId(number) });
+  await printer.print({ type: 'result', ...(command.whole ? await whole(session, found) : found) });
+  if (found.outcome === null)
+    printer.note(`turn ${found.turn} has not ended. Wait for it with: roost wait ${found.turn}`);
+  return exitCodeOf(found.outcome);
+}
+
+/** An agent by number or by path of names; a plain name inside a shell may also be a child of its agent. */
+export async function findAgent({ session }: Pick<Context, 'session'>, named: string): Promise<AgentRow> {
+  const number = numberIn(named.replace(/^agent:/, ''));
+  return session.call('agent/get', { agent: number === null ? named : agentId(number) });
+}
+
+interface Handle extends Omit<Result<'agent/start'>, 'agent'> {
+  readonly agent: AgentId;
+  readonly state: 'started' | 'queued' | 'steered';
+  /** Entries before this one are not of this turn. */
+  readonly after: number;
+}
+
+async function begin(context: Context, options: RunOptions): Promise<Handle> {
+  const { session } = context;
+  const parent = await parentOf(context, options);
+  const known = options.fresh ? null : await findByName(context, parent, options.agent ?? '');
+  if (known !== null) return sendTo(context, known, options);
+  const model = options.model ?? nonEmpty(process.env['ROOST_MODEL']);
+  const started = await session.call('agent/start', {
+    ...(options.agent === null ? {} : { name: options.agent }),
+    ...(parent === null ? {} : { parent: parent.id }),
+    text: options.text,
+    workspace: path.resolve(options.workspace ?? parent?.workspace ?? process.cwd()),
+    ...(options.profile === null ? {} : { profile: options.profile }),
+    ...(model === null ? {} : { model }),
+    ...(options.isolation === null ? {} : { isolation: options.isolation }),
+    ...(options.mode === null ? {} : { mode: options.mode }),
+    ...(options.budget === null ? {} : { budget: options.budget }),
+    key: context.key ?? newKey(),
+  });
+  return { ...started, state: 'started', after: 0 };
+}
+
+async function sendTo(
+  { session, key }: Context,
+  row: AgentRow,
+  options: Pick<RunOptions, 'text' | 'delivery'>,
+): Promise<Handle> {
+  const newest = await session.call('entry/page', { agent: row.id, limit: 1 });
+  const sent = await session.call('agent/send', {
+    agent: row.id,
+    text: options.text,
+    delivery: options.delivery,
+    key: key ?? newKey(),
+  });
+  return { agent: row.id, name: row.name, ...sent, after: newest.entries.at(-1)?.id ?? 0 };
+}
+
+async function parentOf(context: Context, { parent }: RunOptions): Promise<AgentRow | null> {
+  if (parent === 'none') return null;
+  if (parent !== null) return findAgent(context, parent);
+  return context.inside === null ? null : context.session.call('agent/get', { agent: context.inside });
+}
+
+/** The agent of this name among the children of `parent` (or the roots); null when there is none. */
+async function findByName(
+  { session }: Context,
+  parent: AgentRow | null,
+  name: string,
+): Promise<AgentRow | null> {
+  let names = name;
+  for (let above = parent; above !== null;) {
+    names = `${above.name}/${names}`;
+    above = above.parent === null ? null : await session.call('agent/get', { agent: above.parent });
+  }
+  try {
+    return await session.call('agent/get', { agent: names });
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'agent/unknown') return null;
+    throw error;
+  }
+}
+
+/** Prints the entries of a turn, and what it asks of a person, until it ends. Returns the exit code. */
+async function watchTurn(context: Context, handle: Handle): Promise<number> {
+  const { session, printer } = context;
+  const { agent, turn } = handle;
+  onInterrupt(() => {
+    printer.note(
+      `${handle.name} goes on. Come back with: roost follow ${agent} --after ${log.cursor}, or: roost wait ${turn}`,
+    );
+  });
+  const log = new Log(session, { kind: 'log', agent }, handle.after);
+  const requests = watchRequests(context, agent);
+  const ended = waitUntilEnded(session, turn).then((found) => {
+    log.stop();
+    requests.stop();
+    return found;
+  });
+  // Handled where it is awaited; until then a failure must not count as one that nobody handles.
+  ended.catch(() => log.stop());
+  for await (const event of log) {
+    if (event.kind === 'entry' && event.entry.turn === turn)
+      await printer.print({ type: 'entry', ...event.entry });
+  }
+  const found = await ended;
+  await printRest(context, handle, log.cursor);
+  await printer.print({ type: 'result', ...found });
+  return exitCodeOf(found.outcome);
+}
+
+async function waitUntilEnded(session: Session, turn: TurnId): Promise<TurnResult> {
+  for (;;) {
+    const { done } = await session.call('turn/wait', { turns: [turn], mode: 'all', timeoutMs: waitMs });
+    const [found] = done;
+    if (found !== undefined) return found;
+  }
+}
+
+/** The turn ended while the log was still on its way: the rest is read from the store. */
+async function printRest(
+  { session, printer }: Context,
+  { agent, turn }: Handle,
+  cursor: number,
+): Promise<void> {
+  for (let after = cursor; ;) {
+    const page = await session.call('entry/page', { agent, after: entryId(after), limit: 200 });
+    for (const entry of page.entries) {
+      if (entry.turn === turn) await printer.print({ type: 'entry', ...entry });
+      after = entry.id;
+    }
+    if (!page.more || page.entries.length === 0) return;
+  }
+}
+
+/** Prints each request of an agent once, as it comes. */
+function watchRequests({ session, printer }: Context, agent: AgentId): { stop(): void } {
+  const told = new Set<number>();
+  let actions: Actions | null = null;
+  let stopped = false;
+  const watch = async (): Promise<void> => {
+    while (!stopped) {
+      try {
+        const wire = await session.wire();
+        const open = await wire.call('request/list', { after: null, limit: 200 });
+        for (const row of open.rows) await tell(row);
+        actions = await Actions.open(wire, { kind: 'agent', agent }, 0);
+        if (stopped) actions.stop();
+        for await (const action of actions) {
+          if (action.kind === 'agent/requests') for (const row of action.requests) await tell(row);
+        }
+      } catch (error) {
+        if (!isLost(error)) return; // the log says what is wrong
+      }
+    }
+  };
+  const tell = async (row: Result<'request/list'>['rows'][number]): Promise<void> => {
+    if (row.agent !== agent || row.state !== 'open' || told.has(row.id)) return;
+    told.add(row.id);
+    await printer.print({ type: 'request', ...row });
+  };
+  void watch();
+  return {
+    stop: () => {
+      stopped = true;
+      actions?.stop();
+    },
+  };
+}
+
+/** Stays until the new turn has what it needs of this command: a key is asked for when the turn starts. */
+async function linger({ session, printer }: Context, agent: AgentId): Promise<void> {
+  if (!hasSecrets(process.env)) return;
+  const untilMs = performance.now() + lingerMs;
+  while (performance.now() < untilMs) {
+    const { phase, why } = await session.call('agent/get', { agent });
+    if (phase !== 'ready' && why !== 'key') return;
+    await sleep(lookEveryMs);
+  }
+  printer.note(
+    'the turn waits for a slot or for a key. If it needs a key, any window or "roost follow" can give it.',
+  );
+}
+
+async function findTurn(context: Context, target: string): Promise<TurnId> {
+  const number = numberIn(target);
+  if (number !== null) return turnId(number);
+  const row = await findAgent(context, target);
+  return row.turn ?? (await context.session.call('turn/result', { agent: row.id })).turn;
+}
+
+/** The whole text of a result whose text is in a blob. */
+async function whole(session: Session, found: TurnResult): Promise<TurnResult> {
+  if (found.blob === null) return found;
+  const parts: string[] = [];
+  for (let offset: number | null = 0; offset !== null;) {
+    const range: Result<'blob/read'> = await session.call('blob/read', {
+      blob: blobId(found.blob),
+      offset,
+      limit: 128 * 1024,
+    });
+    parts.push(range.text);
+    offset = range.nextOffset;
+  }
+  return { ...found, text: parts.join('') };
+}
+
+/** Ctrl-C leaves the turn running: says how to come back, and ends this command as shells expect (128 + SIGINT). */
+function onInterrupt(say: () => void): void {
+  process.once('SIGINT', () => {
+    say();
+    process.exit(130);
+  });
+}
+
+function readText(text: string): string {
+  return text === '-' ? readFileSync(0, 'utf8') : text;
+}
+
+const nonEmpty = (text: string | undefined): string | null =>
+  text === undefined || text === '' ? null : text;
+
+const numberIn = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null);
