@@ -69,6 +69,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       plan: () => undefined,
       write: () => undefined,
       measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
+      rebase: ({ base }) => base,
     },
     clock: createClock(),
     random: { next: Math.random },

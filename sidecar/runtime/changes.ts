@@ -23,7 +23,10 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   const open = step.store
     .range('change.path', [agent.id, touched.path], { limit: 1, newest: true })
     .find((change) => change.state === 'open' || change.state === 'conflict');
-  const before = open === undefined ? touched.before : bytesOf(step, open.base);
+  const before =
+    open === undefined
+      ? touched.before
+      : step.rt.review.rebase({ base: bytesOf(step, open.base), after: bytesOf(step, open.after) }, touched.before);
   const { added, removed, beforeHash, afterHash } = step.rt.review.measure(before, touched.after);
   step.changesChanged(agent.id);
   if (beforeHash === afterHash) {
@@ -38,6 +41,8 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   if (open !== undefined) {
     step.store.update('change', open.id, {
       kind,
+      base: beforeHash === open.baseHash ? open.base : blobOf(step, before),
+      baseHash: beforeHash,
       state: 'open',
       after,
       afterHash,

@@ -182,6 +182,7 @@ export class World {
         plan: () => undefined,
         write: () => undefined,
         measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
+      rebase: ({ base }) => base,
       },
       clock: {
         nowMs: () => this.nowMs,
