@@ -38,6 +38,8 @@ export interface Store {
   get<T extends TableName>(table: T, id: number): Tables[T] | undefined;
   /** Inserts and returns the new id, larger than every id the table ever had. */
   insert<T extends TableName>(table: T, row: Omit<Tables[T], 'id'>): number;
+  /** The id that the next insert into a table returns: for rows that are named by others before they are inserted. */
+  nextId(table: TableName): number;
   update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void;
   remove(table: TableName, id: number): void;
   /** Stores content as a blob (compressed when that pays) and returns its id; text is UTF-8. */

@@ -26,32 +26,33 @@ export interface Birth {
   readonly key: string | null;
 }
 
-/** Makes an agent with its first turn open. */
+/**
+ * Makes an agent with its first turn open. Its row is written last, with everything that its turn and first entry
+ * make of it: one insert instead of an insert and an update.
+ */
 export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; readonly turn: number } {
   const { text, ...fields } = birth;
   const parent = birth.parent === 0 ? null : step.agent(birth.parent);
-  const agent = step.insertAgent({
+  const id = step.store.nextId('agent');
+  const task = firstLine(text, limits.taskChars);
+  const agent: AgentRecord = {
+    id,
     ...blank,
     ...fields,
-    root: parent?.root ?? 0,
+    root: parent?.root ?? id,
     depth: parent === null ? 0 : parent.depth + 1,
-    task: firstLine(text, limits.taskChars),
-    doing: firstLine(text, limits.taskChars),
+    task,
+    doing: task,
     since: step.nowMs,
     created: step.nowMs,
     noticeGap: limits.noticeFirstMs,
-  });
-  if (parent !== null) parent.children += 1;
-  const turn = insertTurn(step, {
-    agent: agent.id,
-    state: 'open',
-    cause: parent === null ? 'message' : 'spawn',
-    sender: birth.parent,
-    text: null,
-    key: null,
-  });
+  };
+  const cause = parent === null ? 'message' : 'spawn';
+  const turn = insertTurn(step, { agent: id, state: 'open', cause, sender: birth.parent, text: null, key: null });
   step.addEntry(agent, turn, { kind: 'user', from: senderOf(birth.parent), text, delivery: 'turn' });
   openTurn(step, agent, turn, parent === null ? 0 : 1);
+  step.insertAgent(agent);
+  if (parent !== null) parent.children += 1;
   return { agent, turn };
 }
 

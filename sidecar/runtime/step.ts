@@ -6,7 +6,7 @@
 // outlives the step, so a step that is rolled back leaves no trace (I1).
 
 import { addToBranch, difference, rankOf, shareOf, type Share } from '../core/branch.ts';
-import { must } from '../core/assert.ts';
+import { invariant, must } from '../core/assert.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import type { EntryBody, Outcome } from '../protocol/entry.ts';
@@ -81,23 +81,17 @@ export class Step {
     return must(this.store.get('turn', id), 'a turn that is referred to exists', { id });
   }
 
-  /** Adds an agent to the forest and to the counts of its ancestors. */
-  insertAgent(fields: Omit<AgentRecord, 'id'>): AgentRecord {
-    const row: AgentRecord = { id: 0, ...fields };
+  /** Adds an agent, whose id is the table's next, to the forest and to the counts of its ancestors. */
+  insertAgent(row: AgentRecord): void {
     const share = shareOf(row);
     addToBranch(row, share);
     row.rank = rankOf(row);
-    const { id: _none, ...columns } = row;
-    row.id = this.store.insert('agent', columns);
-    if (row.root === 0) {
-      row.root = row.id;
-      this.store.update('agent', row.id, { root: row.id });
-    }
-    this.agents.set(row.id, { row, was: { ...row }, share });
+    const { id, ...columns } = row;
+    invariant(this.store.insert('agent', columns) === id, 'an agent gets the id that its rows name', { id });
+    this.agents.set(id, { row, was: { ...row }, share });
     this.addUp(row.parent, share);
     this.lists.add(row.parent);
-    this.moved.add(row.id);
-    return row;
+    this.moved.add(id);
   }
 
   /** The agent and its ancestors, the agent first. Depth is bounded by limits.depth. */
@@ -194,6 +188,12 @@ export class Step {
 
 /** The columns in which two versions of a row differ; null when in none. */
 function changedColumns(was: AgentRecord, row: AgentRecord): Partial<Omit<AgentRecord, 'id'>> | null {
-  const changed = Object.entries(row).filter(([name, value]) => Reflect.get(was, name) !== value);
-  return changed.length === 0 ? null : Object.fromEntries(changed);
+  let changed: [string, unknown][] | null = null;
+  let name: keyof AgentRecord;
+  for (name in row) {
+    if (row[name] === was[name]) continue;
+    changed ??= [];
+    changed.push([name, row[name]]);
+  }
+  return changed === null ? null : Object.fromEntries(changed);
 }

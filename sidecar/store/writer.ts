@@ -117,6 +117,10 @@ export class SqliteStore implements Store {
     }
   }
 
+  nextId(table: TableName): number {
+    return this.#tables[table].next;
+  }
+
   /** @throws `internal` when there is no such row. */
   update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void {
     this.#mustBeOpen();

@@ -124,6 +124,10 @@ export class FakeStore implements Store {
     return row === undefined ? undefined : ({ ...row } as unknown as Tables[T]);
   }
 
+  nextId(table: TableName): number {
+    return this.#table(table).next;
+  }
+
   insert<T extends TableName>(table: T, row: Omit<Tables[T], 'id'>): number {
     this.#change();
     const into = this.#table(table);
