@@ -1,0 +1,334 @@
+// One request from `ask` to its outcome: its phases and their deadlines, the decoding of what comes, the one
+// judgement at the end. While the model thinks, this object, a stream and an entry in one Set are all that a
+// waiting agent has in memory; the decoder is made when the first byte comes.
+//
+//   opening ──► asked ──► answering ──► over
+//     connection  first byte  between bytes  (after the answer: until the connection has ended)
+
+import type { ModelEvent, ModelRequest } from '../ports.ts';
+import type { ModelOutcome } from '../core/terms.ts';
+import type { Block } from '../protocol/entry.ts';
+import type { Json } from '../protocol/json.ts';
+import { limits } from '../runtime/limits.ts';
+import type { Deadlines, Due } from './deadlines.ts';
+import {
+  isObject,
+  type Decoder,
+  type Dialect,
+  type Ending,
+  type Pieces,
+  type Step,
+  type Target,
+} from './dialect.ts';
+import { judgeFailure } from './refusal.ts';
+import type { Headers } from './retryAfter.ts';
+import { EventReader } from './sse.ts';
+import type { Ear, Wire } from './transport.ts';
+
+/** The longest that each phase may be silent. */
+export interface Patience {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly betweenBytesMs: number;
+}
+
+/** What all requests to one provider share. */
+export interface Line {
+  readonly provider: string;
+  readonly host: string;
+  readonly dialect: Dialect;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly key: string | null;
+  readonly wire: Wire;
+  readonly deadlines: Deadlines;
+  readonly patience: Patience;
+}
+
+type Post = (event: ModelEvent) => void;
+
+export class Flight implements Ear, Due {
+  dueMs: number;
+  private readonly line: Line;
+  private readonly model: string;
+  private readonly post: Post;
+  /** Kept until the server answers: what was surely not looked at is asked again, from the same rows. */
+  private request: ModelRequest | null;
+  private phase: 'opening' | 'asked' | 'answering' | 'over' = 'opening';
+  private reasks = 0;
+  private sentChars = 0;
+  private receivedBytes = 0;
+  private giveUp: (() => void) | null = null;
+  private answer: Answer | null = null;
+
+  constructor(line: Line, request: ModelRequest, post: Post) {
+    this.line = line;
+    this.request = request;
+    this.post = post;
+    this.model = request.model.slice(request.model.indexOf('/') + 1);
+    this.dueMs = line.deadlines.nowMs() + line.patience.firstByteMs;
+  }
+
+  /** Sends the request. Call it in a later turn of the loop than `ask`. */
+  start(): void {
+    const { request, line } = this;
+    if (this.phase === 'over' || request === null) return;
+    line.deadlines.add(this);
+    this.sentChars = 0;
+    const pieces = line.dialect.encode(request, this.target());
+    this.giveUp = line.wire.open(
+      { path: line.path, headers: line.headers, pieces: this.counted(pieces) },
+      this,
+    );
+  }
+
+  /** Nothing is posted after it. */
+  cancel(): void {
+    const { giveUp } = this;
+    this.giveUp = null;
+    this.leave();
+    giveUp?.();
+  }
+
+  connected(): void {
+    this.phase = 'asked';
+    this.dueMs = this.line.deadlines.nowMs() + this.line.patience.firstByteMs;
+  }
+
+  head(status: number, headers: Headers): void {
+    this.request = null;
+    if (this.phase === 'over') return;
+    this.phase = 'answering';
+    this.answer = new Answer(status, headers, this.line.dialect.decoder(this.target()));
+    this.dueMs = this.line.deadlines.nowMs() + this.line.patience.betweenBytesMs;
+  }
+
+  data(bytes: Buffer): void {
+    this.receivedBytes += bytes.length;
+    if (this.phase === 'over' || this.answer === null) return;
+    this.dueMs = this.line.deadlines.nowMs() + this.line.patience.betweenBytesMs;
+    if (this.receivedBytes > limits.answerStreamBytes) return this.breakOff('The answer grew past 64 MB.');
+    this.play(this.answer.read(bytes));
+  }
+
+  done(): void {
+    this.giveUp = null;
+    this.line.deadlines.remove(this);
+    if (this.phase !== 'over' && this.answer !== null) this.play(this.answer.finish());
+  }
+
+  lost(loss: { readonly message: string; readonly safe: boolean }): void {
+    this.giveUp = null;
+    this.line.deadlines.remove(this);
+    if (this.phase === 'over') return;
+    if (this.answer !== null && this.answer.isError) return this.play(this.answer.finish());
+    if (loss.safe && this.request !== null && this.reasks < limits.safeReasks) {
+      this.reasks++;
+      this.phase = 'opening';
+      setImmediate(() => this.start());
+      return;
+    }
+    this.end({ kind: 'cut', receivedBytes: this.receivedBytes, message: loss.message });
+  }
+
+  expire(): void {
+    const { connectMs, firstByteMs, betweenBytesMs } = this.line.patience;
+    switch (this.phase) {
+      case 'opening':
+        return this.breakOff(
+          `No connection to ${this.line.host} within ${seconds(Math.max(connectMs, firstByteMs))}.`,
+        );
+      case 'asked':
+        return this.breakOff(`${this.line.host} was silent for ${seconds(firstByteMs)} after the request.`);
+      case 'answering':
+        return this.breakOff(
+          `${this.line.host} fell silent for ${seconds(betweenBytesMs)} inside its answer.`,
+        );
+      case 'over':
+        // The answer is told already; a server that keeps its stream open must not keep ours.
+        this.line.deadlines.remove(this);
+        return this.giveUp?.();
+    }
+  }
+
+  private target(): Target {
+    return { provider: this.line.provider, model: this.model, host: this.line.host };
+  }
+
+  private counted(pieces: Pieces): Pieces {
+    return () => {
+      const piece = pieces();
+      this.sentChars += piece?.length ?? 0;
+      return piece;
+    };
+  }
+
+  private play(steps: readonly Step[]): void {
+    for (const step of steps) {
+      if (this.phase === 'over') return;
+      if (step.kind === 'end') this.end(this.judge(step.ending));
+      else this.post(step);
+    }
+  }
+
+  private judge(ending: Ending): ModelOutcome {
+    switch (ending.kind) {
+      case 'answer': {
+        const { blocks, stop } = ending;
+        if (blocks.length > limits.answerBlocks) return this.cut(`The answer has ${blocks.length} blocks.`);
+        return { kind: 'answer', blocks, stop, usage: ending.usage ?? this.estimate(blocks) };
+      }
+      case 'broken':
+        return this.answer?.isPage === true ? pageOutcome : this.cut(ending.message);
+      case 'error':
+        return judgeFailure({
+          status: this.answer?.status ?? 200,
+          headers: this.answer?.headers ?? {},
+          body: ending.error,
+          receivedBytes: this.receivedBytes,
+          nowMs: Date.now(),
+        });
+    }
+  }
+
+  /** A server that never told its usage still used something (case 177): about four characters a token. */
+  private estimate(blocks: readonly Block[]) {
+    const chars = blocks.reduce(
+      (sum, block) => sum + (block.kind === 'call' ? block.input : block.text).length,
+      0,
+    );
+    return {
+      input: Math.ceil(this.sentChars / 4),
+      output: Math.ceil(chars / 4),
+      cacheRead: 0,
+      cacheWrite: 0,
+    };
+  }
+
+  private cut(message: string): ModelOutcome {
+    return { kind: 'cut', receivedBytes: this.receivedBytes, message };
+  }
+
+  private breakOff(message: string): void {
+    const { giveUp } = this;
+    this.giveUp = null;
+    this.line.deadlines.remove(this);
+    giveUp?.();
+    this.end(this.cut(message));
+  }
+
+  private end(outcome: ModelOutcome): void {
+    this.leave();
+    this.post({ kind: 'end', outcome: this.withoutKey(outcome) });
+  }
+
+  /** Lets go of everything but the connection, which gets a moment to end by itself so that it can be used again. */
+  private leave(): void {
+    this.phase = 'over';
+    this.request = null;
+    this.answer = null;
+    if (this.giveUp === null) this.line.deadlines.remove(this);
+    else this.dueMs = this.line.deadlines.nowMs() + limits.afterAnswerMs;
+  }
+
+  /** Servers repeat a wrong key in what they say about it, and messages are stored. */
+  private withoutKey(outcome: ModelOutcome): ModelOutcome {
+    const { key } = this.line;
+    if (outcome.kind === 'answer' || key === null) return outcome;
+    return { ...outcome, message: outcome.message.replaceAll(key, '[key]') };
+  }
+}
+
+const pageOutcome: ModelOutcome = {
+  kind: 'rejected',
+  code: 'badRequest',
+  message:
+    "A web page came instead of an answer. Check the provider's base URL, and whether the network asks for a log-in.",
+};
+
+const seconds = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 1_000)} s`);
+
+/** What has come of an answer: a stream of events, or a body that is read whole because it is no stream. */
+class Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  private readonly decoder: Decoder;
+  private reader: EventReader | null = null;
+  private body: Buffer[] | null = null;
+  private bodyBytes = 0;
+
+  constructor(status: number, headers: Headers, decoder: Decoder) {
+    this.status = status;
+    this.headers = headers;
+    this.decoder = decoder;
+    if (status !== 200) this.body = [];
+  }
+
+  get isError(): boolean {
+    return this.status !== 200;
+  }
+
+  /** HTML: a log-in page of a network, or something that is no model's server. */
+  get isPage(): boolean {
+    return this.body?.[0] !== undefined && this.body[0].toString('latin1').trimStart().startsWith('<');
+  }
+
+  read(bytes: Buffer): readonly Step[] {
+    if (this.reader === null && this.body === null) this.begin(bytes);
+    if (this.reader === null) {
+      this.keep(bytes);
+      return [];
+    }
+    const events = this.reader.read(bytes);
+    if (events === null) return [brokenStep('An event of the stream is longer than 8 MB.')];
+    return this.decode(events);
+  }
+
+  finish(): readonly Step[] {
+    if (this.reader !== null) {
+      const steps = this.decode(this.reader.finish());
+      return steps.some((step) => step.kind === 'end')
+        ? steps
+        : [...steps, { kind: 'end', ending: this.decoder.end() }];
+    }
+    const body = bodyOf(Buffer.concat(this.body ?? []).toString('utf8'));
+    if (this.isError) return [{ kind: 'end', ending: { kind: 'error', error: body } }];
+    if (!isObject(body)) return [brokenStep('The server ended its answer without saying anything.')];
+    return [{ kind: 'end', ending: this.decoder.whole(body) }];
+  }
+
+  /** The first byte tells a JSON body or a page from a stream, whatever the content type says (case 171). */
+  private begin(bytes: Buffer): void {
+    const first = bytes.toString('latin1', 0, 64).trimStart()[0];
+    if (first === undefined) return;
+    if (first === '{' || first === '[' || first === '<') this.body = [];
+    else this.reader = new EventReader();
+  }
+
+  private keep(bytes: Buffer): void {
+    const most = this.isError ? limits.errorBodyBytes : limits.streamEventBytes;
+    if (this.body === null || this.bodyBytes > most) return;
+    this.body.push(bytes);
+    this.bodyBytes += bytes.length;
+  }
+
+  private decode(events: Iterable<{ readonly type: string; readonly data: string }>): readonly Step[] {
+    const steps: Step[] = [];
+    for (const event of events) {
+      steps.push(...this.decoder.take(event));
+      if (steps.at(-1)?.kind === 'end') break;
+    }
+    return steps;
+  }
+}
+
+const brokenStep = (message: string): Step => ({ kind: 'end', ending: { kind: 'broken', message } });
+
+function bodyOf(text: string): Json {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,215 @@
+// The Model port over real providers: which provider a model's name means, where it is, with which key, over
+// which connections; the request itself is a Flight. Keys live here, in memory, and nowhere else (DESIGN §13).
+//
+// Connections are shared by all requests with one origin, one authority file and one key: never by two keys.
+
+import type { Cancel, Model, ModelEvent, ModelRequest } from '../ports.ts';
+import type { ModelOutcome } from '../core/terms.ts';
+import type { Dialect as DialectName, ModelInfo, ProviderSpec } from '../protocol/settings.ts';
+import { limits } from '../runtime/limits.ts';
+import { anthropic } from './anthropic.ts';
+import { Authorities } from './authorities.ts';
+import { free, priceOf, sizesOf, type Price } from './catalog.ts';
+import { chat } from './chat.ts';
+import { Deadlines } from './deadlines.ts';
+import type { Dialect } from './dialect.ts';
+import { Flight, type Line, type Patience } from './flight.ts';
+import { Http1 } from './http1.ts';
+import { Http2 } from './http2.ts';
+import { knownProviders, pathBelow } from './providers.ts';
+import { responses } from './responses.ts';
+import { Script } from './scripted.ts';
+import type { Wire } from './transport.ts';
+
+export interface ModelOptions {
+  /** How long each phase of a request may be silent; limits.ts where nothing is said. */
+  readonly patience?: Partial<Patience>;
+  /** Pace of the deadlines. */
+  readonly tickMs?: number;
+}
+
+/** Makes the Model port. It opens no connection and starts no timer before the first request. */
+export function createModel(options: ModelOptions = {}): Model {
+  return new Models(options);
+}
+
+const dialects: Readonly<Record<Exclude<DialectName, 'scripted'>, Dialect>> = { anthropic, chat, responses };
+
+interface Key {
+  readonly key: string;
+  readonly baseUrl: string | null;
+}
+
+class Models implements Model {
+  private readonly specs = new Map<string, ProviderSpec>(knownProviders.map((spec) => [spec.name, spec]));
+  private readonly keys = new Map<string, Key>();
+  /** By provider; made at its first request, forgotten when its setting or key changes. */
+  private readonly lines = new Map<string, Line | ModelOutcome>();
+  private readonly scripts = new Map<string, Script>();
+  /** By origin, authority file and key. */
+  private readonly wires = new Map<string, Wire>();
+  private readonly deadlines: Deadlines;
+  private readonly patience: Patience;
+
+  constructor(options: ModelOptions) {
+    this.deadlines = new Deadlines(options.tickMs ?? limits.deadlineTickMs);
+    this.patience = {
+      connectMs: limits.connectMs,
+      firstByteMs: limits.firstByteMs,
+      betweenBytesMs: limits.betweenBytesMs,
+      ...options.patience,
+    };
+  }
+
+  ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel {
+    const provider = providerOf(request.model);
+    const spec = this.specs.get(provider);
+    if (spec?.dialect === 'scripted') return this.script(spec).ask(request, post);
+    const line = spec === undefined ? unknownProvider(request.model) : this.line(spec);
+    if ('kind' in line) return refuseSoon(line, post);
+    const flight = new Flight(line, request, post);
+    setImmediate(() => flight.start());
+    return () => flight.cancel();
+  }
+
+  info(model: string): ModelInfo | null {
+    const spec = this.specs.get(providerOf(model));
+    if (spec === undefined) return null;
+    const scripted = spec.dialect === 'scripted';
+    if (scripted) return { id: model, contextTokens: 200_000, outputTokens: 32_000, scripted };
+    return { id: model, ...sizesOf(spec.name, nameOf(model), spec.keyless === true), scripted };
+  }
+
+  price(model: string): Price | null {
+    const spec = this.specs.get(providerOf(model));
+    if (spec === undefined) return null;
+    return spec.dialect === 'scripted' || spec.keyless === true ? free : priceOf(spec.name, nameOf(model));
+  }
+
+  setProvider(spec: ProviderSpec): void {
+    this.specs.set(spec.name, spec);
+    this.scripts.delete(spec.name);
+    this.forget(spec.name);
+  }
+
+  setKey(provider: string, key: string | null, baseUrl?: string): void {
+    const before = this.keys.get(provider);
+    // The same key again, as every connecting client gives it, must not cost the open connections.
+    if (before?.key === key?.trim() && (before?.baseUrl ?? null) === (baseUrl ?? null)) return;
+    if (key === null) this.keys.delete(provider);
+    else this.keys.set(provider, { key: key.trim(), baseUrl: baseUrl ?? null });
+    this.forget(provider);
+  }
+
+  ready(model: string): boolean {
+    const spec = this.specs.get(providerOf(model));
+    // Of a provider that does not exist no key is missing: asking says what is.
+    return (
+      spec === undefined || spec.dialect === 'scripted' || spec.keyless === true || this.keys.has(spec.name)
+    );
+  }
+
+  private script(spec: ProviderSpec): Script {
+    const known = this.scripts.get(spec.name);
+    if (known !== undefined) return known;
+    const script = new Script(spec.baseUrl);
+    this.scripts.set(spec.name, script);
+    return script;
+  }
+
+  private line(spec: ProviderSpec): Line | ModelOutcome {
+    const known = this.lines.get(spec.name);
+    if (known !== undefined) return known;
+    const line = this.makeLine(spec);
+    this.lines.set(spec.name, line);
+    return line;
+  }
+
+  private makeLine(spec: ProviderSpec): Line | ModelOutcome {
+    if (spec.dialect === 'scripted') return unknownProvider(spec.name);
+    const key = this.keys.get(spec.name) ?? null;
+    if (key === null && spec.keyless !== true) {
+      return rejected(
+        'noKey',
+        `There is no key for ${spec.name}. Run "Roost: Set Key", or give it in the environment.`,
+      );
+    }
+    if (key !== null && !/^[\x21-\x7e]+$/.test(key.key)) {
+      return rejected(
+        'wrongKey',
+        `The key for ${spec.name} has blanks or letters that no key has. Set it again.`,
+      );
+    }
+    const baseUrl = key?.baseUrl ?? spec.baseUrl;
+    if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
+      return rejected(
+        'badRequest',
+        `"${baseUrl}" is no base URL: it must begin with https:// or http://. Set the provider ${spec.name} again.`,
+      );
+    }
+    const url = new URL(baseUrl);
+    const dialect = dialects[spec.dialect];
+    return {
+      provider: spec.name,
+      host: url.hostname,
+      dialect,
+      path: pathBelow(url, dialect.path) + url.search,
+      headers: Object.freeze({
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        'user-agent': 'roost',
+        ...dialect.headers(key?.key ?? null),
+      }),
+      key: key?.key ?? null,
+      wire: this.wire(url, spec.caFile ?? null, key?.key ?? ''),
+      deadlines: this.deadlines,
+      patience: this.patience,
+    };
+  }
+
+  private wire(url: URL, caFile: string | null, key: string): Wire {
+    const name = `${url.origin} ${caFile ?? ''} ${key}`;
+    const known = this.wires.get(name);
+    if (known !== undefined) return known;
+    const place = { url, caFile };
+    const authorities = new Authorities(caFile);
+    const tools = { authorities, deadlines: this.deadlines, connectMs: this.patience.connectMs };
+    const wire = url.protocol === 'http:' ? new Http1(place, authorities) : new Http2(place, tools);
+    this.wires.set(name, wire);
+    return wire;
+  }
+
+  /** Requests under way go on over the old connections; the next one finds the new ones. */
+  private forget(provider: string): void {
+    this.lines.delete(provider);
+    const used = new Set([...this.lines.values()].flatMap((line) => ('wire' in line ? [line.wire] : [])));
+    for (const [name, wire] of this.wires) {
+      if (used.has(wire)) continue;
+      wire.retire();
+      this.wires.delete(name);
+    }
+  }
+}
+
+const providerOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf('/')));
+const nameOf = (model: string): string => model.slice(model.indexOf('/') + 1);
+
+const rejected = (
+  code: 'noKey' | 'wrongKey' | 'badRequest' | 'modelUnknown',
+  message: string,
+): ModelOutcome => ({
+  kind: 'rejected',
+  code,
+  message,
+});
+
+const unknownProvider = (model: string): ModelOutcome =>
+  rejected(
+    'modelUnknown',
+    `No provider is set for "${model}". A model's name is provider/model; set the provider, or choose another model.`,
+  );
+
+function refuseSoon(outcome: ModelOutcome, post: (event: ModelEvent) => void): Cancel {
+  const soon = setImmediate(() => post({ kind: 'end', outcome }));
+  return () => clearImmediate(soon);
+}
