@@ -2,7 +2,7 @@
 //
 // A path goes to the windows whose workspaces hold it, the one that was used last first. A window that does not
 // answer within limits.editorMs counts as not there, and then the file on disk is what there is. A key is asked
-// of every client that offers secrets; the first that has it wins (DESIGN §2). Each call posts exactly once.
+// of every client that offers secrets; the first that has it wins (DESIGN §2).
 
 import { realpath } from 'node:fs';
 import path from 'node:path';
@@ -18,10 +18,15 @@ type Answer<M extends EditorMethod> = EditorMethods[M]['result'];
 /** The open buffers of editors, for tools and review. */
 export interface Buffers {
   /** The text of an unsaved buffer; null when no editor has the path open and changed. */
-  readText(path: string, post: (text: string | null) => void): void;
-  /** Replaces ranges of an open buffer as one undo step; false when no editor did it, and then nothing was changed. */
-  applyEdit(edit: EditorMethods['editor/applyEdit']['params'], post: (applied: boolean) => void): void;
+  readText(path: string): Promise<string | null>;
+  /**
+   * Replaces ranges of an open buffer whose text has this SHA-256, as one undo step; false when no editor did it,
+   * and then nothing was changed.
+   */
+  applyEdit(path: string, expect: string, edits: Edits): Promise<boolean>;
 }
+
+type Edits = EditorMethods['editor/applyEdit']['params']['edits'];
 
 export interface EditorsOptions {
   readonly warn: (message: string, fields: Readonly<Record<string, string | number>>) => void;
@@ -52,22 +57,18 @@ export class Editors implements Clients, Buffers {
     this.#folders.delete(peer);
   }
 
-  readText(file: string, post: (text: string | null) => void): void {
-    this.#askInTurn(
-      'editor/readText',
-      { path: file },
-      {
-        wanted: (answer) => answer.text !== null,
-        post: (answer) => post(answer?.text ?? null),
-      },
-    );
+  async readText(file: string): Promise<string | null> {
+    const answer = await this.#askInTurn('editor/readText', { path: file }, ({ text }) => text !== null);
+    return answer?.text ?? null;
   }
 
-  applyEdit(edit: EditorMethods['editor/applyEdit']['params'], post: (applied: boolean) => void): void {
-    this.#askInTurn('editor/applyEdit', edit, {
-      wanted: (answer) => answer.applied,
-      post: (answer) => post(answer !== null),
-    });
+  async applyEdit(file: string, expect: string, edits: Edits): Promise<boolean> {
+    const answer = await this.#askInTurn(
+      'editor/applyEdit',
+      { path: file, expect, edits },
+      ({ applied }) => applied,
+    );
+    return answer !== null;
   }
 
   secret(
@@ -99,34 +100,27 @@ export class Editors implements Clients, Buffers {
   }
 
   /** Asks one window after the other until one gives what is wanted; null when none does. */
-  #askInTurn<M extends 'editor/readText' | 'editor/applyEdit'>(
+  async #askInTurn<M extends 'editor/readText' | 'editor/applyEdit'>(
     method: M,
     params: EditorMethods[M]['params'],
-    done: {
-      readonly wanted: (answer: Answer<M>) => boolean;
-      readonly post: (answer: Answer<M> | null) => void;
-    },
-  ): void {
+    wanted: (answer: Answer<M>) => boolean,
+  ): Promise<Answer<M> | null> {
     const { path: file } = params;
     const windows = this.#ableTo('buffers')
       .filter((peer) => [...(this.#folders.get(peer) ?? [])].some((folder) => holds(folder, file)))
       .sort((a, b) => b.usedMs - a.usedMs);
     const withinMs = this.#options.editorMs ?? limits.editorMs;
-    const next = (): void => {
-      const peer = windows.shift();
-      if (peer === undefined) {
-        setImmediate(() => done.post(null));
-        return;
-      }
-      askWithin(peer, { method, params, withinMs }, (answer, late) => {
-        if (late) {
-          this.#options.warn('a window did not answer in time', { method, client: peer.id, path: file });
-        }
-        if (answer !== null && done.wanted(answer)) done.post(answer);
-        else next();
+    for (const peer of windows) {
+      const answer = await new Promise<Answer<M> | null>((resolve) => {
+        askWithin(peer, { method, params, withinMs }, (answered, late) => {
+          if (late)
+            this.#options.warn('a window did not answer in time', { method, client: peer.id, path: file });
+          resolve(answered);
+        });
       });
-    };
-    next();
+      if (answer !== null && wanted(answer)) return answer;
+    }
+    return null;
   }
 }
 
