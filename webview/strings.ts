@@ -57,6 +57,7 @@ export const english = {
   cost: 'cost {0}',
 
   'model.scripted': 'scripted',
+  'model.scriptedChip': 'Scripted model, no real AI',
   'model.scriptedLong': 'Scripted model: no real AI. Its answers come from a script file.',
   'model.scriptedSome':
     'Some agents use a scripted model: no real AI, their answers come from a script file.',

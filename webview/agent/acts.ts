@@ -47,7 +47,7 @@ function openLink(link: HTMLElement, { bridge }: ActParts): void {
 function act(button: HTMLElement, parts: ActParts): void {
   const { dataset } = button;
   const key = dataset['key'] ?? '';
-  switch (dataset['act']) {
+  switch (dataset['act'] ?? '') {
     case 'toggle':
       return parts.folds.toggle(key);
     case 'more':

@@ -69,8 +69,8 @@ export class Cards {
       @keydown=${(event: KeyboardEvent) => this.#keyDown(event, request)}
     >
       <header>${icon(kindIcons[request.kind])}<span>${say(`request.${request.kind}`)}</span></header>
-      <p class="title">${request.title}</p>
-      ${request.detail === '' || request.detail === request.title ? nothing : drawDetail(request, this.#parts.folds)}
+      ${request.detail.startsWith(request.title) ? nothing : html`<p class="title">${request.title}</p>`}
+      ${request.detail === '' ? nothing : drawDetail(request, this.#parts.folds)}
       ${this.#drawAnswers(request, state)}
       ${state.message === '' ? nothing : html`<p class="message">${state.message}</p>`}
     </section>`;

@@ -47,7 +47,9 @@ export function headerTemplate(state: HeaderState, acts: HeaderActs): TemplateRe
     <div class="facts">
       ${
         isScripted(agent.model)
-          ? html`<span class="chip warn" title=${agent.model}>${say('model.scriptedLong')}</span>`
+          ? html`<span class="chip warn" title=${say('model.scriptedLong')}
+              >${say('model.scriptedChip')}</span
+            >`
           : html`<span title=${agent.model}>${agent.model}</span>`
       }
       <span>${say(`agent.isolation.${agent.isolation}`)}</span>
