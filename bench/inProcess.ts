@@ -31,7 +31,7 @@ export interface InProcess {
   commits(): number;
   onNews(hear: (news: News) => void): void;
   call<M extends RuntimeMethod>(kind: M, params: Params<M>): Promise<Result<M>>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface InProcessOptions {
@@ -110,8 +110,9 @@ export function startInProcess(options: InProcessOptions): InProcess {
         };
         host.post({ kind, params, reply } as never);
       }),
-    close: () => {
+    close: async () => {
       model.stop();
+      await new Promise<void>((done) => host.drain(done));
       open.close();
       if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
     },

@@ -85,7 +85,7 @@ export async function runSwarm(
     noticeBytes: Math.max(0, ...told),
   };
   say(`${result.done} of ${result.agents} agents done`);
-  if (keep === undefined) world.close();
+  if (keep === undefined) await world.close();
   else keep(world);
   return result;
 }

@@ -32,7 +32,7 @@ export const workload: Workload = {
       const total = (performance.now() - askedMs) / 1000;
       seconds.push(total);
       say(`run ${run + 1}: ${round(total, 3)} s, root's own turn included`);
-      world.close();
+      await world.close();
     }
     return { seconds: round(median(seconds), 3) };
   },

@@ -6,7 +6,7 @@ import { openCall, prepareCall } from './calls.ts';
 import type { ClientEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { closeRequest } from './requests.ts';
-import { finishCall } from './results.ts';
+import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
 import { endTurn, startRound } from './turns.ts';
 
@@ -62,8 +62,7 @@ function applyApproval(step: Step, agent: AgentRecord, request: RequestRecord, a
   if (call === null || call.state !== 'asking') return;
   if (answer.kind === 'allow') {
     // Looked at again: what was allowed is exactly what was shown, or the person is asked again.
-    step.store.update('call', call.id, { state: 'planned' });
-    call.state = 'planned';
+    setCall(step, call, { state: 'planned' });
     prepareCall(step, agent, call);
     return;
   }

@@ -13,7 +13,7 @@ import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
 import { enqueue } from './queue.ts';
 import { openRequest, saidBefore } from './requests.ts';
-import { finishCall } from './results.ts';
+import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
 import { setPhase } from './turns.ts';
 
@@ -61,8 +61,9 @@ export function onPrepared(step: Step, id: number, prepared: Prepared): void {
   }
   const { ask } = prepared;
   if (ask !== null && mustAsk(ask, agent.mode, agent.isolation) && !approved(step, agent, call, ask)) return;
-  call.evidence = JSON.stringify({ slot: prepared.usesCommandSlot, data: prepared.evidence });
-  step.store.update('call', call.id, { evidence: call.evidence });
+  setCall(step, call, {
+    evidence: JSON.stringify({ slot: prepared.usesCommandSlot, data: prepared.evidence }),
+  });
   if (!prepared.usesCommandSlot) return startCall(step, agent, call);
   const { slots, rt } = step;
   if (!slots.commandQueue && slots.commandUsed < rt.options.commandSlots) {
@@ -89,7 +90,7 @@ function approved(step: Step, agent: AgentRecord, call: CallRecord, ask: Ask): b
   }
   const { title, detail, cluster } = ask;
   openRequest(step, agent, { kind: 'approval', title, detail, cluster, call: call.id, choices: [] });
-  step.store.update('call', call.id, { state: 'asking' });
+  setCall(step, call, { state: 'asking' });
   step.callsChanged(agent.id);
   step.unsettled.add(agent.id);
   return false;
@@ -108,7 +109,7 @@ function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const job = jobOf(step, agent, call);
   const { data } = evidenceOf(call);
   const { rt } = step;
-  step.store.update('call', call.id, { state: 'started', started: step.nowMs });
+  setCall(step, call, { state: 'started', started: step.nowMs });
   agent.doing = firstLine(
     `${call.tool}: ${Object.values(job.input).find((value) => typeof value === 'string') ?? ''}`,
     limits.taskChars,

@@ -26,7 +26,10 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   const before =
     open === undefined
       ? touched.before
-      : step.rt.review.rebase({ base: bytesOf(step, open.base), after: bytesOf(step, open.after) }, touched.before);
+      : step.rt.review.rebase(
+          { base: bytesOf(step, open.base), after: bytesOf(step, open.after) },
+          touched.before,
+        );
   const { added, removed, beforeHash, afterHash } = step.rt.review.measure(before, touched.after);
   step.changesChanged(agent.id);
   if (beforeHash === afterHash) {

@@ -33,7 +33,7 @@ export interface Host {
   };
   /** Why nothing is committed at the moment, in words for a person; null when all is well. */
   trouble(): string | null;
-  /** Stops taking client events, and calls back when the queue is committed. Work in flight is left to recovery. */
+  /** Stops taking client events, calls back when the queue is committed, and does nothing any more: work in flight is left to recovery. */
   drain(done: () => void): void;
 }
 
@@ -52,6 +52,7 @@ class Loop implements Host {
   private alarmAt: number | null = null;
   private full: string | null = null;
   private onDrained: (() => void) | null = null;
+  private stopped = false;
 
   constructor(ports: Ports, options: RuntimeOptions) {
     this.meter = new LoopMeter(ports.clock);
@@ -72,6 +73,7 @@ class Loop implements Host {
   }
 
   post(event: RuntimeEvent): boolean {
+    if (this.stopped) return false;
     if ('reply' in event && (this.queue.length >= limits.queuedEvents || this.onDrained !== null))
       return false;
     // Recovery goes first: what clients ask about an agent is answered on what recovery has made of it.
@@ -122,9 +124,9 @@ class Loop implements Host {
     if (this.full !== null) return; // the alarm tries again
     if (this.queue.length > 0) this.schedule();
     else if (this.onDrained !== null) {
-      const done = this.onDrained;
-      this.onDrained = null;
-      done();
+      this.stopped = true;
+      this.rt.clock.alarm(null, () => undefined);
+      this.onDrained();
     }
   }
 

@@ -5,9 +5,9 @@ export const limits = {
   // ------------------------------------------------------------ runtime
 
   /** Events of one transaction. A barrier costs 0.6 ms; past 50 events the reply of the first waits too long. */
-  groupEvents: 50,
+  groupEvents: 150,
   /** A group is closed after this time even with fewer events, so that no event holds the loop (I18). */
-  groupMs: 1.5,
+  groupMs: 4,
   /** Events waiting for the loop. Past it, clients are answered `overloaded`; ports are always let in. */
   queuedEvents: 100_000,
   /** Model requests in flight, unless the person sets another number. Above it turns wait as rows. */
@@ -270,4 +270,54 @@ export const limits = {
   gitOutputBytes: 16 * 1024 * 1024,
   /** New files of the person that a worktree starts with. When there are more, none is taken along. */
   carriedFiles: 1_000,
+
+  // ------------------------------------------------------------ tools
+
+  /** Output of a running command on disk. Past it the head and the tail are kept, and the rest is gone. */
+  outputFileBytes: 4 * 1024 * 1024,
+  /** What is kept of an output that is longer than both together: how it began, and how it ended. */
+  outputHeadBytes: 256 * 1024,
+  outputTailBytes: 768 * 1024,
+  /** Share of a result's text that shows how an output began; ends say more. */
+  outputHeadShare: 0.25,
+  /** A command without `timeoutMs`, and the longest one: past it the group is ended. Tests of large projects take minutes. */
+  commandMs: 10 * 60_000,
+  commandLongestMs: 6 * 60 * 60_000,
+  /** Time between TERM and KILL. */
+  killGraceMs: 5_000,
+  /** How often a running command's output and deadline are looked at. A short command is never looked at. */
+  commandTickMs: 250,
+  /** A command that runs longer is checked for being alive too, in case nobody was left to tell its end. */
+  commandTrustMs: 1_000,
+  /** Time for the rest of the output after a command without a record has ended; background processes may hold its pipes. */
+  pipeEndMs: 200,
+  /** Bytes of one command: Linux takes 128 KB for one argument. A longer one belongs into a script. */
+  commandBytes: 96 * 1024,
+  /** Free bytes below which a command's output is kept in memory, so that `df` still works on a full disk. */
+  spoolFreeBytes: 16 * 1024 * 1024,
+  /** The launcher leaves after this time without a command; the next command starts one in 5 ms. */
+  launcherIdleMs: 60_000,
+  /** Records of commands are kept after their result was told, in case it is told again after a crash; and how many. */
+  runKeptMs: 10 * 60_000,
+  runsKept: 4_096,
+  runSweepMs: 60_000,
+  /** The login shell of the person must have said its PATH by then; without it, the PATH of the process is used. */
+  loginShellMs: 5_000,
+  /** Lines of a large file that are looked through for a range. Past it, a command has to do. */
+  readScanBytes: 256 * 1024 * 1024,
+  /** Lines that one read gives without being asked for a number. */
+  readLines: 2_000,
+  /** Bytes of one line that are shown; minified files have lines of megabytes. */
+  lineBytes: 2_000,
+  /** Entries of a directory that are listed. */
+  directoryEntries: 500,
+  /** Matching lines of one search, and how long it may take; then what was found is told, and that it is not all. */
+  searchMatches: 200,
+  searchMs: 20_000,
+  /** Bytes of a file that is searched: larger ones are data. */
+  searchFileBytes: 4 * 1024 * 1024,
+  /** Files that the search without ripgrep looks at. */
+  searchFiles: 20_000,
+  /** Bytes of the diff that a person is shown with an approval. */
+  askDetailBytes: 64 * 1024,
 } as const;

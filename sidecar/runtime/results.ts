@@ -19,6 +19,12 @@ const stateOf: Record<CallResult['status'], CallState> = {
   interrupted: 'interrupted',
 };
 
+/** Changes a call's row; one that is being planned is written once, as the step leaves it. */
+export function setCall(step: Step, call: CallRecord, patch: Partial<Omit<CallRecord, 'id'>>): void {
+  Object.assign(call, patch);
+  if (step.planning !== call) step.store.update('call', call.id, patch);
+}
+
 /** Writes the result of an open call. The agent's phase follows at the end of the step. */
 export function finishCall(step: Step, agent: AgentRecord, call: CallRecord, result: CallResult): void {
   invariant(call.open === 1, 'a result answers an open call', { call: call.id });
@@ -32,8 +38,7 @@ export function finishCall(step: Step, agent: AgentRecord, call: CallRecord, res
     ...(result.whole === undefined ? {} : { blob: blobId(step.store.putBlob(result.whole)) }),
   };
   const entry = step.addEntry(agent, call.turn, body);
-  call.open = 0;
-  step.store.update('call', call.id, { state: stateOf[result.status], open: 0, result: entry });
+  setCall(step, call, { state: stateOf[result.status], open: 0, result: entry });
   step.callsChanged(agent.id);
   step.unsettled.add(agent.id);
 }

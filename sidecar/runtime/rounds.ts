@@ -3,14 +3,15 @@
 // The attempt's row, with what it may cost, is committed before the request leaves (I7); the answer and the plan
 // of its calls are committed before any call is looked at.
 
+import { invariant } from '../core/assert.ts';
 import { judge, storable, type PlannedCall } from '../core/answer.ts';
 import { reserve } from '../core/budget.ts';
 import { afterLoss } from '../core/retry.ts';
-import type { AgentRecord } from '../core/rows.ts';
+import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import { agentId, attemptId } from '../protocol/ids.ts';
-import type { ModelOutcome, ModelRequest } from '../ports.ts';
+import type { ModelOutcome, ModelRequest, ToolSpec } from '../ports.ts';
 import { prepareCall } from './calls.ts';
 import { openLedger, settle } from './ledger.ts';
 import { limits } from './limits.ts';
@@ -94,6 +95,7 @@ export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void 
   if (ledger === undefined || ledger.state !== 'open') return;
   const agent = step.agent(ledger.agent);
   step.slots.modelUsed -= 1;
+  step.turnsUnderWay.add(agent.id);
   step.after(() => {
     step.rt.asking.delete(agent.id);
     step.rt.publish.streamEnd(agentId(agent.id));
@@ -182,33 +184,41 @@ function plan(step: Step, agent: AgentRecord, entry: number, calls: readonly Pla
   const offered = pinnedProfile(step, agent.profile).tools;
   setPhase(step, agent, 'calling');
   for (const planned of calls) {
-    const fields = {
-      agent: agent.id,
-      turn: agent.turn,
-      entry,
-      block: planned.block,
-      key: planned.key,
-      tool: planned.tool,
-    };
-    const id = step.store.insert('call', {
+    const { block, key, tool } = planned;
+    const fields = { agent: agent.id, turn: agent.turn, entry, block, key, tool };
+    const id = step.store.nextId('call');
+    const call: CallRecord = {
+      id,
       ...fields,
       state: 'planned',
       evidence: null,
       started: 0,
       result: 0,
       open: 1,
-    });
-    const call = { id, ...fields, state: 'planned' as const, evidence: null, started: 0, result: 0, open: 1 };
-    const known = offered.some((tool) => tool.name === planned.tool);
-    if (!known || planned.input === null) {
-      const names = offered.map((tool) => tool.name).join(', ');
-      const text = known ? planned.problem : `There is no tool "${planned.tool}". There are: ${names}.`;
-      finishCall(step, agent, call, { status: 'error', text });
-    } else if (isVerb(planned.tool)) runVerb(step, agent, call, planned.input);
-    else prepareCall(step, agent, call);
+    };
+    step.planning = call;
+    planCall(step, agent, call, { planned, offered });
+    step.planning = null;
+    const { id: _next, ...row } = call;
+    invariant(step.store.insert('call', row) === id, 'a call gets the id that its rows name', { id });
   }
   step.unsettled.add(agent.id);
   step.callsChanged(agent.id);
+}
+
+interface Plan {
+  readonly planned: PlannedCall;
+  readonly offered: readonly ToolSpec[];
+}
+
+function planCall(step: Step, agent: AgentRecord, call: CallRecord, { planned, offered }: Plan): void {
+  const known = offered.some((tool) => tool.name === planned.tool);
+  if (!known || planned.input === null) {
+    const names = offered.map((tool) => tool.name).join(', ');
+    const text = known ? planned.problem : `There is no tool "${planned.tool}". There are: ${names}.`;
+    finishCall(step, agent, call, { status: 'error', text });
+  } else if (isVerb(planned.tool)) runVerb(step, agent, call, planned.input);
+  else prepareCall(step, agent, call);
 }
 
 /** The turn goes on, unless it has gone on too long. */

@@ -9,7 +9,7 @@ import { openCall } from './calls.ts';
 import { inputOf } from './jobs.ts';
 import { limits } from './limits.ts';
 import { pinProfile, profileNames } from './profiles.ts';
-import { finishCall } from './results.ts';
+import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
 import { insertTurn, openTurn, senderOf } from './turns.ts';
 
@@ -48,7 +48,14 @@ export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; r
     noticeGap: limits.noticeFirstMs,
   };
   const cause = parent === null ? 'message' : 'spawn';
-  const turn = insertTurn(step, { agent: id, state: 'open', cause, sender: birth.parent, text: null, key: null });
+  const turn = insertTurn(step, {
+    agent: id,
+    state: 'open',
+    cause,
+    sender: birth.parent,
+    text: null,
+    key: null,
+  });
   step.addEntry(agent, turn, { kind: 'user', from: senderOf(birth.parent), text, delivery: 'turn' });
   openTurn(step, agent, turn, parent === null ? 0 : 1);
   step.insertAgent(agent);
@@ -81,7 +88,7 @@ export function startSpawn(step: Step, agent: AgentRecord, call: CallRecord, ver
     finishCall(step, agent, call, { status: 'error', text: problem });
     return;
   }
-  call.evidence = JSON.stringify({ next: 0, before: agent.children });
+  setCall(step, call, { evidence: JSON.stringify({ next: 0, before: agent.children }) });
   spawnSlice(step, agent, call, verb);
 }
 
@@ -133,7 +140,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     bear(step, { ...common, name, text: task.task });
   }
   if (end < verb.tasks.length) {
-    step.store.update('call', call.id, { evidence: JSON.stringify({ ...progress, next: end }) });
+    setCall(step, call, { evidence: JSON.stringify({ ...progress, next: end }) });
     step.unsettled.add(agent.id);
     step.after(() => {
       step.rt.batches.set(call.id, verb);

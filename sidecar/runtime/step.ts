@@ -7,7 +7,7 @@
 
 import { addToBranch, difference, rankOf, shareOf, type Share } from '../core/branch.ts';
 import { invariant, must } from '../core/assert.ts';
-import type { AgentRecord, TurnRecord } from '../core/rows.ts';
+import type { AgentRecord, CallRecord, TurnRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import type { EntryBody, Outcome } from '../protocol/entry.ts';
 import type { News, Store } from '../ports.ts';
@@ -31,12 +31,18 @@ export class Step {
   // Intents: what handlers leave for `settle` and `admit` at the end of the step, so that they call nobody back.
   /** Agents that want a model slot, in order; each gets a slot or a place in the queue. */
   readonly wanting: number[] = [];
+  /** Agents whose turn had a round before this step: they may go on with the slot that they held. */
+  readonly turnsUnderWay = new Set<number>();
+  /** Roots whose turns wait for a model slot, looked up once a step when somebody asks. */
+  others: readonly number[] | null = null;
   /** Agents whose calls changed: their phase follows from the calls that are still open. */
   readonly unsettled = new Set<number>();
   /** Turns that ended and whose parents are still to be told. */
   readonly untold: { readonly parent: number; readonly turn: number; readonly outcome: Outcome }[] = [];
   /** Agents that may be due a notice; true: something failed, tell at once. */
   readonly looks = new Map<number, boolean>();
+  /** The call that is being planned: its row is inserted when that is done, so changes to it need no update. */
+  planning: CallRecord | null = null;
   /** Held budget came free: agents that wait for some look again, once a step. */
   budgetFreed = false;
 

@@ -8,7 +8,7 @@ import type { JsonObject } from '../protocol/json.ts';
 import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
 import { openRequest } from './requests.ts';
-import { finishCall } from './results.ts';
+import { finishCall, setCall } from './results.ts';
 import { spawnProblem, startSpawn } from './spawn.ts';
 import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
@@ -40,7 +40,7 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
       step.store.update('turn', agent.turn, { result: JSON.stringify(verb.result) });
       return done('Recorded. It is handed over when you end your turn.');
     case 'ask_user': {
-      step.store.update('call', call.id, { state: 'asking' });
+      setCall(step, call, { state: 'asking' });
       const { question, choices } = verb;
       openRequest(step, agent, {
         kind: 'question',
@@ -56,8 +56,7 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
 }
 
 function begin(step: Step, call: CallRecord): void {
-  call.state = 'started';
-  step.store.update('call', call.id, { state: 'started', started: step.nowMs });
+  setCall(step, call, { state: 'started', started: step.nowMs });
 }
 
 interface Say {
