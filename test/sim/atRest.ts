@@ -1,0 +1,139 @@
+// What must hold when nothing is left to happen: everybody has ended or is parked for a reason that a checker
+// accepts, nothing is held, and what was said arrived once.
+
+import type { EntryBody } from '../../sidecar/protocol/entry.ts';
+import type { AgentRecord, EntryRecord } from '../../sidecar/core/rows.ts';
+import { recount } from './recount.ts';
+import type { Sim } from './sim.ts';
+
+/** The first agent that is neither done nor parked for an accepted reason; null when there is none. */
+export function pending(sim: Sim): string | null {
+  for (const agent of sim.disk.rows('agent')) {
+    if (agent.phase === 'idle' && (agent.halted === 1 || (agent.queued === 0 && agent.unheard === 0))) continue;
+    const calls = sim.disk.rows('call').filter((call) => call.agent === agent.id && call.open === 1);
+    const doing = calls.map((call) => `${call.tool} ${call.state}`).join(', ');
+    return `agent ${agent.id} (${agent.name}) is ${agent.phase} ${agent.why ?? ''} since ${agent.since}, queued ${agent.queued}, unheard ${agent.unheard}, requests ${agent.requests}, calls: ${doing}`;
+  }
+  return null;
+}
+
+export function atRest(sim: Sim): void {
+  const wrong = recount(sim.disk);
+  if (wrong !== null) return sim.fail(wrong.check, wrong.message);
+  sim.check.factsHold();
+  const stuck = pending(sim);
+  if (stuck !== null) return sim.fail('rest', stuck);
+  const held = holding(sim);
+  if (held !== null) return sim.fail('rest', held);
+  const unanswered = sim.workload.calls.find((call) => !call.answered);
+  if (unanswered !== undefined) return sim.fail('rest', `${unanswered.kind} ${unanswered.key} was never answered`);
+  const said = words(sim);
+  if (said !== null) sim.fail(said.check, said.message);
+}
+
+/** What is still held at rest: slots, rows of work in flight. */
+function holding(sim: Sim): string | null {
+  const slots = sim.host?.slots();
+  if (slots === undefined) return 'no process is there';
+  if (slots.modelUsed !== 0 || slots.commandUsed !== 0) return `slots are in use: ${JSON.stringify(slots)}`;
+  if (sim.host?.busy() === true) return 'the host says that it is busy';
+  for (const table of ['wait', 'waiting', 'ready'] as const) {
+    const rows = sim.disk.rows(table);
+    if (rows.length > 0) return `${table} has rows: ${JSON.stringify(rows[0])}`;
+  }
+  const timer = sim.disk.rows('timer')[0];
+  if (timer !== undefined) return `a timer is set: ${JSON.stringify(timer)}`;
+  const verdict = sim.disk.rows('verdict').find((row) => row.state === 'started');
+  if (verdict !== undefined) return `verdict ${verdict.id} is on its way for ever`;
+  const steer = sim.disk.rows('inbox').find((row) => row.kind === 'steer' && sim.disk.row('agent', row.agent)?.halted === 0);
+  if (steer !== undefined) return `a steer was not read: "${steer.text}" for agent ${steer.agent}`;
+  return null;
+}
+
+function bodies(sim: Sim): Map<number, { entry: Readonly<EntryRecord>; body: EntryBody }[]> {
+  const of = new Map<number, { entry: Readonly<EntryRecord>; body: EntryBody }[]>();
+  for (const entry of sim.disk.rows('entry')) {
+    const blob = sim.disk.row('blob', entry.blob)?.bytes;
+    const json = entry.body ?? Buffer.from(blob ?? []).toString();
+    const list = of.get(entry.agent) ?? [];
+    list.push({ entry, body: JSON.parse(json) as EntryBody });
+    of.set(entry.agent, list);
+  }
+  return of;
+}
+
+interface Wrong {
+  readonly check: string;
+  readonly message: string;
+}
+
+/** The transcripts: outcomes heard once, messages read once, each turn's last words those of its script. */
+function words(sim: Sim): Wrong | null {
+  const transcripts = bodies(sim);
+  for (const agent of sim.disk.rows('agent')) {
+    const entries = transcripts.get(agent.id) ?? [];
+    const found = heardOnce(sim, agent, entries.map((each) => each.body)) ?? lastWords(sim, agent);
+    if (found !== null) return found;
+  }
+  return messagesArrive(sim, transcripts);
+}
+
+function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly EntryBody[]): Wrong | null {
+  let heard = 0;
+  const words = new Map<string, number>();
+  for (const body of entries) {
+    const told = body.kind === 'notice' ? body.text : body.kind === 'result' && body.tool === 'wait_agent' ? body.text : null;
+    if (told === null) continue;
+    heard += body.kind === 'notice' ? body.outcomes : Number(/(?:^|\. )(\d+) ended:\n/.exec(told)?.[1] ?? 0);
+    for (const [, name] of told.matchAll(/^- [^:]+: (?:done|FAILED): (done \w+)$/gm)) {
+      if (name !== undefined) words.set(name, (words.get(name) ?? 0) + 1);
+    }
+  }
+  const outcomes = sim.disk.rows('outcome').filter((row) => row.parent === agent.id).length;
+  if (heard + agent.unheard !== outcomes) {
+    return { check: 'S8', message: `agent ${agent.id} heard ${heard} of ${outcomes} outcomes, ${agent.unheard} are unheard` };
+  }
+  for (const [name, count] of words) {
+    const turns = sim.disk.rows('turn').filter((turn) => turn.brief === name && sim.disk.row('agent', turn.agent)?.parent === agent.id);
+    if (count > turns.length) return { check: 'S8', message: `agent ${agent.id} heard "${name}" ${count} times` };
+  }
+  return null;
+}
+
+/** An outcome is the script's, or a fault that really happened explains it. */
+function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
+  const excuses = sim.excused.get(agent.id);
+  for (const turn of sim.disk.rows('turn')) {
+    if (turn.agent !== agent.id || turn.state !== 'ended') continue;
+    const { brief, outcome } = turn;
+    const odd = (why: string): Wrong => ({ check: 'words', message: `turn ${turn.id} of agent ${agent.id} is ${outcome} with "${brief}": ${why}` });
+    if (outcome === 'done' && !/^(done|heard) \w+$/.test(brief)) return odd('no script says that');
+    if (outcome !== 'failed' || brief.startsWith('The model declined: no ')) continue;
+    if (brief.includes('met a bug')) return odd('a bug');
+    const denied = brief.startsWith('Ended by a person') || brief.startsWith('The budget is spent');
+    const expected =
+      (denied && excuses?.has('denied')) ||
+      (brief.endsWith('sim') || brief.includes(': sim ') ? excuses?.has('rejected') : false) ||
+      (brief.includes('refused the key') && sim.swarm.odds.wrongKey > 0) ||
+      (brief.includes('no usable answer') && sim.swarm.odds.emptyAnswer + sim.swarm.odds.oddStop > 0) ||
+      brief.startsWith('The turn was ended after');
+    if (expected !== true) return odd('nothing that happened explains it');
+  }
+  return null;
+}
+
+/** Everything that a person sent and that was accepted is in the transcript once, or still queued. */
+function messagesArrive(sim: Sim, transcripts: ReturnType<typeof bodies>): Wrong | null {
+  for (const call of sim.workload.calls) {
+    if (call.kind !== 'agent/send' || !call.said.some((said) => said.ok)) continue;
+    const agent = Number(call.params['agent']);
+    const text = call.params['text'];
+    const read = (transcripts.get(agent) ?? []).filter(({ body }) => body.kind === 'user' && body.text === text).length;
+    const queued = sim.disk.rows('turn').filter((turn) => turn.agent === agent && turn.text === text).length;
+    const inbox = sim.disk.rows('inbox').filter((row) => row.agent === agent && row.text === text).length;
+    if (read + queued + inbox !== 1) {
+      return { check: 'S1', message: `"${String(text)}" was accepted for agent ${agent}: read ${read} times, queued ${queued}, left ${inbox}` };
+    }
+  }
+  return null;
+}

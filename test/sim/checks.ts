@@ -1,0 +1,269 @@
+// What must hold while a run goes on (S1 to S10 of the style's list): asked at each effect and after each commit,
+// where it costs a look at the rows that the commit touched; everything else is recounted every few commits.
+//
+// Not here: what must hold of all rows together (recount.ts), and at the end (atRest.ts).
+
+import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
+import type { AgentRecord } from '../../sidecar/core/rows.ts';
+import type { Outside } from './fakeTools.ts';
+import { recount } from './recount.ts';
+import type { Sim } from './sim.ts';
+import type { Call, Said } from './workload.ts';
+
+/** Something that a client was told; returns what is wrong with it in the committed rows, or null. */
+type Fact = () => string | null;
+
+export class Checks {
+  readonly #sim: Sim;
+  readonly #facts: Fact[] = [];
+  #factsHeld = 0;
+  /** Attempts in flight in this process, by their rows. */
+  readonly #asking = new Set<number>();
+  /** Calls with a command slot that run in this process. */
+  readonly #running = new Set<number>();
+  /** Calls that were run, in any process. */
+  readonly #ran = new Set<number>();
+  #lends = 0;
+  #lastEntry = 0;
+  #commitsSinceRecount = 0;
+
+  constructor(sim: Sim) {
+    this.#sim = sim;
+  }
+
+  // ---------------------------------------------------------------- effects
+
+  asked(request: ModelRequest): void {
+    const { disk } = this.#sim;
+    const ledger = disk.row('ledger', request.attempt);
+    const agent = disk.row('agent', request.agent);
+    if (ledger?.state !== 'open') this.#sim.fail('S1', `attempt ${request.attempt} was asked without its row`);
+    if (agent?.phase !== 'asking') this.#sim.fail('S2', `agent ${request.agent} is asked for while it is ${agent?.phase}`);
+    if (this.#sim.model?.asked.has(request.attempt)) this.#sim.fail('S4', `attempt ${request.attempt} was asked twice`);
+    this.#asking.add(request.attempt);
+    for (const other of this.#asking) {
+      const row = disk.row('ledger', other);
+      if (other !== request.attempt && row?.agent === request.agent && row.state === 'open') {
+        this.#sim.fail('S2', `agent ${request.agent} has two requests in flight: ${other}, ${request.attempt}`);
+      }
+    }
+  }
+
+  /** What a provider demands of a conversation (case 99), and that nothing is told twice. */
+  history(request: ModelRequest, items: readonly Item[]): void {
+    const open = new Set<string>();
+    const who = `the history of agent ${request.agent}, attempt ${request.attempt},`;
+    if (items[0]?.kind !== 'user') this.#sim.fail('S5', `${who} does not start with a message`);
+    for (const item of items) {
+      if (item.kind === 'result') {
+        if (!open.delete(item.key)) this.#sim.fail('S5', `${who} has a result of no open call: ${item.key}`);
+        continue;
+      }
+      if (open.size > 0 && item.kind === 'answer') this.#sim.fail('S5', `${who} goes on with calls open: ${[...open].join()}`);
+      const text = item.kind === 'user' ? item.text : item.blocks.map((block) => (block.kind === 'call' ? block.input : block.text)).join('');
+      if (/\p{Surrogate}/u.test(text)) this.#sim.fail('S5', `${who} has a lone surrogate`);
+      if (item.kind !== 'answer') continue;
+      for (const block of item.blocks) {
+        if (block.kind !== 'call') continue;
+        if (open.has(block.key) || block.key === '') this.#sim.fail('S5', `${who} has two calls ${block.key}`);
+        open.add(block.key);
+      }
+    }
+    if (open.size > 0) this.#sim.fail('S5', `${who} ends with calls open: ${[...open].join()}`);
+    if (items.at(-1)?.kind === 'answer' && !isCut(items.at(-1))) this.#sim.fail('S5', `${who} ends with an answer`);
+  }
+
+  sameBytes(request: ModelRequest, first: readonly Item[], second: readonly Item[]): void {
+    if (JSON.stringify(first) === JSON.stringify(second)) return;
+    this.#sim.fail('S5', `attempt ${request.attempt} sends other bytes when it is sent again`);
+  }
+
+  started(call: number): void {
+    const row = this.#sim.disk.row('call', call);
+    if (row?.state !== 'started' || row.open !== 1) this.#sim.fail('S4', `call ${call} runs while its row is ${row?.state}`);
+    if (this.#ran.has(call)) this.#sim.fail('S4', `call ${call} was run twice`);
+    this.#ran.add(call);
+    this.#holds(call);
+  }
+
+  recovered(call: number): void {
+    const row = this.#sim.disk.row('call', call);
+    if (row?.state !== 'started') this.#sim.fail('S4', `call ${call} is recovered while its row is ${row?.state}`);
+    if (this.#running.has(call)) this.#sim.fail('S4', `call ${call} is recovered while this process runs it`);
+    this.#ran.add(call);
+    this.#holds(call);
+  }
+
+  #holds(call: number): void {
+    const evidence: unknown = JSON.parse(this.#sim.disk.row('call', call)?.evidence ?? '{}');
+    if (typeof evidence === 'object' && evidence !== null && Reflect.get(evidence, 'slot') === true) this.#running.add(call);
+  }
+
+  /** A command acts on the world outside. */
+  carriedOut(outside: Outside): void {
+    if (outside.effect && outside.runs > 1) this.#sim.fail('S4', `call ${outside.call} was carried out ${outside.runs} times`);
+    if (outside.told?.text.startsWith('It never started') === true) {
+      this.#sim.fail('S4', `call ${outside.call} is carried out after the model was told that it never started`);
+    }
+  }
+
+  // ---------------------------------------------------------------- clients
+
+  answered(call: Call, said: Said): void {
+    if (!said.ok) {
+      if (said.code === 'internal') this.#sim.fail('bug', `${call.kind}: ${said.message}`);
+      return;
+    }
+    const fact = this.#factOf(call, said.value);
+    const others = call.said.filter((other) => other.ok && other !== said);
+    for (const other of others) {
+      if (other.ok && identity(other.value) !== identity(said.value)) {
+        this.#sim.fail('S1', `${call.kind} ${call.key} was answered ${identity(other.value)}, then ${identity(said.value)}`);
+      }
+    }
+    if (fact === null) return;
+    this.#facts.push(fact);
+    const wrong = fact();
+    if (wrong !== null) this.#sim.fail('S1', wrong);
+  }
+
+  #factOf(call: Call, value: unknown): Fact | null {
+    const { disk } = this.#sim;
+    const field = (name: string): unknown => (typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined);
+    const said = `${call.kind} ${call.key} was acknowledged, but`;
+    switch (call.kind) {
+      case 'agent/start':
+        return () => {
+          const agent = disk.row('agent', Number(field('agent')));
+          if (agent?.key !== call.key) return `${said} there is no such agent`;
+          return disk.row('turn', Number(field('turn')))?.agent === agent.id ? null : `${said} there is no such turn`;
+        };
+      case 'agent/send':
+        return () => {
+          const turn = disk.row('turn', Number(field('turn')));
+          if (turn?.agent !== call.params['agent']) return `${said} there is no such turn`;
+          return field('state') === 'steered' || turn?.key === call.key ? null : `${said} its turn has another key`;
+        };
+      case 'request/answer':
+        return field('state') === 'applied'
+          ? () => (disk.row('request', Number(call.params['request']))?.state === 'answered' ? null : `${said} the request is open`)
+          : null;
+      case 'change/verdict':
+        return field('state') === 'applied'
+          ? () => (disk.rows('verdict').some((row) => row.key === call.key) ? null : `${said} there is no such verdict`)
+          : null;
+      default:
+        return null;
+    }
+  }
+
+  /** What clients were told holds for ever, over every crash. */
+  factsHold(from = 0): void {
+    for (const fact of this.#facts.slice(from)) {
+      const wrong = fact();
+      if (wrong !== null) return this.#sim.fail('S1', wrong);
+    }
+  }
+
+  // ---------------------------------------------------------------- commits
+
+  booted(): void {
+    this.#asking.clear();
+    this.#running.clear();
+    this.#lends = 0;
+    this.#lastEntry = this.#sim.disk.table('entry').next - 1;
+    this.factsHold(this.#factsHeld);
+    this.#factsHeld = this.#facts.length;
+  }
+
+  died(): void {
+    this.#recount();
+  }
+
+  lent(): void {
+    this.#lends += 1;
+  }
+
+  /** News must name all that the commit changed, and entries without a gap (S9). */
+  published(news: News): void {
+    const { disk, store } = this.#sim;
+    const missing = (what: string): void => this.#sim.fail('S9', `a commit changed ${what}, and its news do not say so`);
+    for (const { table, id, columns } of store?.takeTouched() ?? []) {
+      if (table === 'agent') this.#touchedAgent(id, news, missing);
+      else if (table === 'ledger' && disk.row('ledger', id)?.state !== 'open') this.#asking.delete(id);
+      else if (table === 'call') {
+        const call = disk.row('call', id);
+        if (call?.open === 0) this.#running.delete(id);
+        // What an adapter found out is nobody's news until the call moves.
+        const shown = columns.length !== 1 || columns[0] !== 'evidence';
+        if (call !== undefined && shown && !news.calls.has(call.agent)) missing(`call ${id}`);
+      } else if (table === 'request') {
+        const agent = disk.row('request', id)?.agent ?? 0;
+        if (!news.requests.has(agent)) missing(`request ${id}`);
+      } else if (table === 'change') {
+        const agent = disk.row('change', id)?.agent;
+        if (agent !== undefined && !news.changes.has(agent)) missing(`change ${id}`);
+      } else if (table === 'entry') {
+        const agent = disk.row('entry', id)?.agent ?? 0;
+        if (!news.spoke.has(agent)) missing(`entry ${id} of agent ${agent}`);
+      }
+    }
+    if (news.firstEntry === 0) return;
+    if (news.firstEntry !== this.#lastEntry + 1) {
+      this.#sim.fail('S9', `entries are told from ${news.firstEntry} on, the last told was ${this.#lastEntry}`);
+    }
+    this.#lastEntry = news.lastEntry;
+  }
+
+  #touchedAgent(id: number, news: News, missing: (what: string) => void): void {
+    const agent = this.#sim.disk.row('agent', id);
+    if (agent === undefined) return;
+    if (!news.agents.has(id)) missing(`agent ${id}`);
+    const wrong = oddPhase(agent);
+    if (wrong !== null) this.#sim.fail('S2', `agent ${id} ${wrong}`);
+  }
+
+  /** After the step that committed: what is in memory agrees with the rows. */
+  committed(): void {
+    const slots = this.#sim.host?.slots();
+    if (slots === undefined) return;
+    const { modelUsed, modelLimit, commandUsed, commandLimit } = slots;
+    if (modelUsed !== this.#asking.size) {
+      this.#sim.fail('S3', `${modelUsed} model slots are in use by ${this.#asking.size} requests`);
+    }
+    if (modelUsed > modelLimit) this.#sim.fail('S3', `${modelUsed} of ${modelLimit} model slots are in use`);
+    const running = this.#running.size;
+    if (commandUsed > running || commandUsed < running - this.#lends || commandUsed < 0) {
+      this.#sim.fail('S3', `${commandUsed} command slots are in use by ${running} commands`);
+    }
+    if (commandUsed > commandLimit + this.#lends && this.#sim.crashes === 0) {
+      this.#sim.fail('S3', `${commandUsed} of ${commandLimit} command slots are in use`);
+    }
+    const newest = this.#sim.disk.table('entry').next - 1;
+    if (newest !== this.#lastEntry) this.#sim.fail('S9', `entry ${newest} is committed, told was up to ${this.#lastEntry}`);
+    this.#commitsSinceRecount += 1;
+    if (this.#commitsSinceRecount >= (this.#sim.options.dearEvery ?? 64)) this.#recount();
+  }
+
+  #recount(): void {
+    this.#commitsSinceRecount = 0;
+    const wrong = recount(this.#sim.disk);
+    if (wrong !== null) this.#sim.fail(wrong.check, wrong.message);
+  }
+}
+
+/** An answer that was cut or paused may be the last item: the model is asked to go on. */
+const isCut = (item: Item | undefined): boolean =>
+  item?.kind === 'answer' && item.blocks.every((block) => block.kind === 'text' && block.text.startsWith('half'));
+
+function oddPhase(agent: Readonly<AgentRecord>): string | null {
+  if ((agent.phase === 'idle') !== (agent.turn === 0)) return `is ${agent.phase} with turn ${agent.turn}`;
+  if ((agent.phase === 'waiting') !== (agent.why !== null)) return `is ${agent.phase}, why: ${agent.why}`;
+  return null;
+}
+
+/** What must be the same in every answer to one key. */
+function identity(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return '';
+  return `${String(Reflect.get(value, 'agent'))}/${String(Reflect.get(value, 'turn'))}`;
+}

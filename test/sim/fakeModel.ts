@@ -1,0 +1,148 @@
+// The Model port: an answer is the script's (script.ts), a function of the conversation that was sent. Each
+// request is read page by page, as a provider would get it, and what a provider would refuse is a violation.
+//
+// Faults: refused with and without a date, cut, rejected, no or a wrong key, empty answers, cut-off and paused
+// answers, equal and empty call keys, lone surrogates, slow, answers after a cancel.
+// Not here: whether the words are right in the end (checks.ts).
+
+import type { Cancel, Item, Model, ModelEvent, ModelOutcome, ModelRequest } from '../../sidecar/ports.ts';
+import type { Block } from '../../sidecar/protocol/entry.ts';
+import { hash } from './chance.ts';
+import { say, standing, type Say } from './script.ts';
+import type { Sim } from './sim.ts';
+import type { Process } from './world.ts';
+
+/** Micro-dollars for a million tokens. */
+const price = { input: 3_000_000, output: 15_000_000, cacheRead: 300_000, cacheWrite: 3_750_000 };
+
+export class FakeModel implements Model {
+  /** Attempts that this process has asked; those in flight are counted against its slots. */
+  readonly asked = new Set<number>();
+  readonly #sim: Sim;
+  readonly #process: Process;
+  #hasKey: boolean;
+
+  constructor(sim: Sim, process: Process) {
+    this.#sim = sim;
+    this.#process = process;
+    this.#hasKey = !sim.swarm.needsKey;
+  }
+
+  info(model: string) {
+    return { id: model, contextTokens: 200_000, outputTokens: 8_000, scripted: true };
+  }
+
+  price() {
+    return this.#sim.swarm.priced ? price : null;
+  }
+
+  setProvider(): void {
+    // The simulated provider needs no address.
+  }
+
+  setKey(_provider: string, key: string | null): void {
+    this.#hasKey = key !== null;
+  }
+
+  ready(): boolean {
+    return this.#hasKey;
+  }
+
+  ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel {
+    const sim = this.#sim;
+    sim.effect(`ask ${request.agent} attempt ${request.attempt}`);
+    sim.check.asked(request);
+    this.asked.add(request.attempt);
+    const { chance, world, odds, swarm } = sim;
+    let cancelled = false;
+    const send = (event: ModelEvent): void => {
+      if (!this.#process.alive) return;
+      if (cancelled && !(event.kind === 'end' && chance.hits(odds.late))) return;
+      sim.trace('model', `${request.agent} ${event.kind === 'end' ? event.outcome.kind : event.kind}`);
+      post(event);
+    };
+    const slow = chance.hits(odds.slow) ? 20 : 1;
+    world.later(chance.around(swarm.modelMs) * 0.1, () => this.#read(request, slow, send, () => cancelled), this.#process);
+    return () => void (cancelled = true);
+  }
+
+  /** The provider has the whole body: it answers, or fails in one of its ways. */
+  #read(request: ModelRequest, slow: number, send: (event: ModelEvent) => void, gone: () => boolean): void {
+    if (gone()) return this.#after(1, () => send({ kind: 'end', outcome: { kind: 'cut', receivedBytes: 0, message: 'late' } }));
+    const { chance, swarm } = this.#sim;
+    const items = this.#items(request);
+    const outcome = this.#fault(request) ?? this.#answer(request, items);
+    const tookMs = chance.around(swarm.modelMs) * slow;
+    if (chance.hits(0.1)) this.#after(tookMs / 2, () => send({ kind: 'text', text: 'streamed' }));
+    this.#after(tookMs, () => send({ kind: 'end', outcome }));
+  }
+
+  #after(delayMs: number, work: () => void): void {
+    this.#sim.world.later(delayMs, work, this.#process);
+  }
+
+  #items(request: ModelRequest): Item[] {
+    const read = (): Item[] => {
+      const items: Item[] = [];
+      const next = request.pages();
+      for (let page = next(); page !== null; page = next()) items.push(...page);
+      return items;
+    };
+    const items = read();
+    this.#sim.check.history(request, items);
+    if (this.#sim.chance.hits(0.05)) this.#sim.check.sameBytes(request, items, read());
+    return items;
+  }
+
+  #fault(request: ModelRequest): Exclude<ModelOutcome, { kind: 'answer' }> | null {
+    const { chance, odds, world } = this.#sim;
+    if (chance.hits(odds.refused)) {
+      const dated = chance.hits(0.5);
+      const retryAtMs = dated ? world.wallMs() + chance.int(-5_000, 20_000) : null;
+      return { kind: 'refused', retryAtMs, message: 'busy' };
+    }
+    if (chance.hits(odds.cut)) return { kind: 'cut', receivedBytes: chance.int(0, 2) * 100, message: 'reset' };
+    if (chance.hits(odds.wrongKey)) return { kind: 'rejected', code: chance.pick(['wrongKey', 'noKey']), message: 'key' };
+    if (chance.hits(odds.rejected)) {
+      this.#sim.excuse(request.agent, 'rejected');
+      return { kind: 'rejected', code: chance.pick(['contextTooLong', 'badRequest', 'noCredit', 'modelUnknown']), message: 'sim' };
+    }
+    return null;
+  }
+
+  #answer(request: ModelRequest, items: readonly Item[]): ModelOutcome {
+    const { chance, odds, seed, swarm } = this.#sim;
+    const chars = items.reduce((sum, item) => sum + (item.kind === 'answer' ? 40 : item.text.length), 0);
+    const usage = {
+      input: Math.floor(chars / 4),
+      output: Math.min(request.maxOutputTokens, chance.int(1, 2_000)),
+      cacheRead: 0,
+      cacheWrite: 0,
+    };
+    if (chance.hits(odds.emptyAnswer)) {
+      const blocks: Block[] = chance.hits(0.5) ? [] : [{ kind: 'text', text: '' }];
+      return { kind: 'answer', blocks, stop: 'end', usage };
+    }
+    if (chance.hits(odds.oddStop)) {
+      const stop = chance.hits(0.5) ? 'length' : 'pause';
+      return { kind: 'answer', blocks: [{ kind: 'text', text: 'half \uD800' }], stop, usage };
+    }
+    const said = say(seed, swarm.habits, standing(items));
+    return { kind: 'answer', blocks: this.#blocks(request, said), stop: stopOf(said), usage };
+  }
+
+  #blocks(request: ModelRequest, said: Say): Block[] {
+    if (said.kind !== 'calls') return [{ kind: 'text', text: said.text }];
+    const blocks: Block[] = said.text === '' ? [] : [{ kind: 'text', text: said.text }];
+    said.calls.forEach((call, index) => {
+      // Some providers give equal keys, or none (case 99).
+      const odd = hash(request.attempt, index) % 16;
+      const key = odd === 0 ? '' : odd === 1 ? 'same' : `k${request.attempt}.${index}`;
+      const input = typeof call.input === 'string' ? call.input : JSON.stringify(call.input);
+      blocks.push({ kind: 'call', key, tool: call.tool, input });
+    });
+    return blocks;
+  }
+}
+
+const stopOf = (said: Say) => (said.kind === 'calls' ? 'calls' : said.kind === 'refusal' ? 'refusal' : 'end');

@@ -1,0 +1,218 @@
+// The Tools port, and the world outside that its commands act on. What is outside survives every crash of the
+// process: commands run on, their exit records stay, and each counts how often it was carried out.
+//
+// A command is a launcher's work: it starts a moment after `run` and only if it gets the claim. Recovery takes the
+// claim first, and then the command will never start (DESIGN §7).
+// Not here: whether a started row stood before the run (checks.ts asks).
+
+import type { Cancel, Prepared, ToolEvent, ToolJob, ToolOutcome, Tools, Touched } from '../../sidecar/ports.ts';
+import type { Json } from '../../sidecar/protocol/json.ts';
+import type { Sim } from './sim.ts';
+import type { Process } from './world.ts';
+
+export type CallLife = 'claimable' | 'running' | 'exited' | 'neverStarts';
+
+/** One call as the world outside knows it. */
+export interface Outside {
+  readonly call: number;
+  readonly effect: boolean;
+  life: CallLife;
+  /** Times that it was carried out. */
+  runs: number;
+  /** The process that started it, whose death may take the launcher along. */
+  readonly by: Process;
+  result: ToolOutcome | null;
+  /** What the runtime was told; null before that. */
+  told: ToolOutcome | null;
+  watcher: ((event: ToolEvent) => void) | null;
+  /** Ends a command that hangs. */
+  end: (() => void) | null;
+}
+
+/** Files and commands. */
+export class OutsideWorld {
+  readonly calls = new Map<number, Outside>();
+  readonly files = new Map<string, string>();
+}
+
+const specs = ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({
+  name,
+  description: name,
+  schema: { type: 'object' },
+}));
+
+const bytes = (text: string | undefined): Uint8Array | null => (text === undefined ? null : Buffer.from(text));
+
+export class FakeTools implements Tools {
+  readonly specs = specs;
+  readonly #sim: Sim;
+  readonly #process: Process;
+
+  constructor(sim: Sim, process: Process) {
+    this.#sim = sim;
+    this.#process = process;
+  }
+
+  classOf(tool: string) {
+    return tool === 'shell' ? 'effect' : tool === 'write' || tool === 'edit' ? 'idempotent' : 'pure';
+  }
+
+  prepare(job: ToolJob, post: (prepared: Prepared) => void): Cancel {
+    const { chance, world, swarm } = this.#sim;
+    this.#sim.effect(`prepare ${job.call}`);
+    let cancelled = false;
+    world.later(
+      chance.around(swarm.toolMs) * 0.1,
+      () => {
+        if (!cancelled) post(this.#prepared(job));
+      },
+      this.#process,
+    );
+    return () => void (cancelled = true);
+  }
+
+  run(job: ToolJob, _evidence: Json, post: (event: ToolEvent) => void): Cancel {
+    const sim = this.#sim;
+    sim.effect(`run ${job.call} ${job.tool}`);
+    sim.check.started(job.call);
+    const outside: Outside = {
+      call: job.call,
+      effect: job.tool === 'shell',
+      life: 'claimable',
+      runs: 0,
+      by: this.#process,
+      result: null,
+      told: null,
+      watcher: null,
+      end: null,
+    };
+    sim.outside.calls.set(job.call, outside);
+    sim.world.later(sim.chance.around(2), () => this.#launch(job, outside));
+    return this.#watch(outside, post);
+  }
+
+  recover(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel {
+    const sim = this.#sim;
+    sim.effect(`recover ${job.call} ${job.tool}`);
+    sim.check.recovered(job.call);
+    const outside = sim.outside.calls.get(job.call);
+    if (outside === undefined) return this.#gone(job, post);
+    const cancel = this.#watch(outside, post);
+    if (job.tool !== 'shell') {
+      // Judged by its evidence: what was done already is not done again, a read is simply read again.
+      if (outside.life === 'claimable' || outside.effect) outside.life = 'neverStarts';
+      const outcome = outside.result ?? this.#act(job);
+      outside.result = outcome;
+      this.#tell(outside, outcome);
+      return cancel;
+    }
+    if (outside.life === 'claimable') {
+      if (sim.canary !== 'judgedBeforeClaim') outside.life = 'neverStarts';
+      this.#tell(outside, { status: 'error', text: 'It never started: Roost ended before.' });
+    } else if (outside.life === 'exited') this.#tell(outside, this.#record(outside));
+    void evidence;
+    return cancel;
+  }
+
+  #gone(job: ToolJob, post: (event: ToolEvent) => void): Cancel {
+    const outside: Outside = {
+      call: job.call,
+      effect: job.tool === 'shell',
+      life: 'neverStarts',
+      runs: 0,
+      by: this.#process,
+      result: null,
+      told: null,
+      watcher: null,
+      end: null,
+    };
+    this.#sim.outside.calls.set(job.call, outside);
+    const cancel = this.#watch(outside, post);
+    const never: ToolOutcome = { status: 'error', text: 'It never started: Roost ended before.' };
+    this.#tell(outside, job.tool === 'shell' ? never : this.#act(job));
+    return cancel;
+  }
+
+  /** The launcher starts a command, unless it died with its sidecar or somebody took the claim. */
+  #launch(job: ToolJob, outside: Outside): void {
+    const { chance, odds, swarm, world } = this.#sim;
+    if (outside.life !== 'claimable') return;
+    if (!outside.by.alive && !chance.hits(odds.launcherSurvives)) return;
+    outside.life = 'running';
+    outside.runs += 1;
+    this.#sim.check.carriedOut(outside);
+    outside.end = () => this.#exit(job, outside);
+    if (chance.hits(odds.toolHangs)) return; // never exits: a person or the end of the turn stops it
+    const tookMs = job.tool === 'shell' ? chance.around(swarm.toolMs) : chance.around(1);
+    world.later(tookMs, () => this.#exit(job, outside));
+  }
+
+  #exit(job: ToolJob, outside: Outside): void {
+    if (outside.life !== 'running') return;
+    outside.life = 'exited';
+    if (outside.result === null) outside.result = this.#act(job);
+    // The sidecar hears of it only while it lives; the next one finds the record.
+    outside.watcher?.({ kind: 'done', outcome: this.#record(outside) });
+  }
+
+  #record(outside: Outside): ToolOutcome {
+    const { chance, odds } = this.#sim;
+    if (outside.result !== null && !chance.hits(odds.exitLost)) return outside.result;
+    return { status: 'unknown', text: 'Nobody saw how it ended.' };
+  }
+
+  /** Posts later, to the process that watches. */
+  #tell(outside: Outside, outcome: ToolOutcome): void {
+    const { world, chance } = this.#sim;
+    world.later(chance.around(1), () => outside.watcher?.({ kind: 'done', outcome }), this.#process);
+  }
+
+  #watch(outside: Outside, post: (event: ToolEvent) => void): Cancel {
+    const sim = this.#sim;
+    const process = this.#process;
+    let cancelled = false;
+    outside.watcher = (event) => {
+      if (!process.alive || event.kind !== 'done') return;
+      if (cancelled && !sim.chance.hits(sim.odds.late)) return;
+      outside.told = event.outcome;
+      outside.watcher = null;
+      sim.trace('tool', `${outside.call} ${event.outcome.status}`);
+      post(event);
+    };
+    return () => {
+      cancelled = true;
+      if (outside.life === 'claimable') outside.life = 'neverStarts';
+      else if (outside.life === 'running') this.#killed(outside);
+    };
+  }
+
+  #killed(outside: Outside): void {
+    this.#sim.world.later(this.#sim.chance.around(5), () => {
+      if (outside.life !== 'running') return;
+      outside.life = 'exited';
+      outside.watcher?.({ kind: 'done', outcome: { status: 'error', text: 'killed' } });
+    });
+  }
+
+  #prepared(job: ToolJob): Prepared {
+    const { chance, odds } = this.#sim;
+    if (chance.hits(odds.toolFails * 0.2)) return { kind: 'refuse', text: 'It cannot be done.' };
+    const kind = job.tool === 'shell' ? 'command' : 'edit';
+    const asks = job.tool === 'shell' || job.tool === 'write';
+    const title = typeof job.input['command'] === 'string' ? job.input['command'] : `write ${String(job.input['path'])}`;
+    const ask = asks ? { kind, title, detail: title, cluster: chance.hits(0.5) ? 'all' : null, always: false } as const : null;
+    return { kind: 'run', evidence: { at: job.call }, ask, usesCommandSlot: job.tool === 'shell' };
+  }
+
+  #act(job: ToolJob): ToolOutcome {
+    const { chance, odds, outside } = this.#sim;
+    if (chance.hits(odds.toolFails)) return { status: 'error', text: 'exit 1' };
+    const path = `/place/${String(job.input['path'])}`;
+    if (job.tool !== 'write') return { status: 'ok', text: `ok ${job.call}`, ...(chance.hits(0.1) ? { whole: Buffer.alloc(300, 97) } : {}) };
+    const before = outside.files.get(path);
+    const after = String(job.input['text']);
+    outside.files.set(path, after);
+    const touched: Touched = { path, written: path, before: bytes(before), after: bytes(after) };
+    return { status: 'ok', text: 'written', touched: [touched] };
+  }
+}

@@ -1,0 +1,248 @@
+// What must hold of all committed rows together, at any moment: counts equal a recount, and whoever waits has
+// something that will wake it. Pure over the rows, so a test can also feed it rows that are wrong on purpose.
+
+import { noShare, rankOf, shareOf, type Share } from '../../sidecar/core/branch.ts';
+import type { AgentRecord, CallRecord } from '../../sidecar/core/rows.ts';
+import { limits } from '../../sidecar/runtime/limits.ts';
+import type { FakeDisk } from './fakeDisk.ts';
+
+export interface Wrong {
+  readonly check: string;
+  readonly message: string;
+}
+
+type Agent = Readonly<AgentRecord>;
+
+/** The first promise that the rows break; null when none. */
+export function recount(disk: FakeDisk): Wrong | null {
+  const found =
+    first('S7', branchCounts(disk)) ??
+    first('S7', ownCounts(disk)) ??
+    first('S2', turns(disk)) ??
+    first('S6', ledgers(disk)) ??
+    first('S5', calls(disk)) ??
+    first('S8', outcomes(disk)) ??
+    first('wake', waits(disk)) ??
+    first('wake', queues(disk)) ??
+    first('wake', parked(disk)) ??
+    first('S10', bounds(disk));
+  return found;
+}
+
+function first(check: string, found: string | null): Wrong | null {
+  return found === null ? null : { check, message: found };
+}
+
+const sums = [
+  ['agents', 'bAgents'],
+  ['running', 'bRunning'],
+  ['waiting', 'bWaiting'],
+  ['needs', 'bNeeds'],
+  ['failed', 'bFailed'],
+  ['done', 'bDone'],
+  ['microUsd', 'bMicroUsd'],
+  ['tokens', 'bTokens'],
+] as const satisfies readonly (readonly [keyof Share, keyof AgentRecord])[];
+
+function branchCounts(disk: FakeDisk): string | null {
+  const agents = disk.rows('agent');
+  const shares = new Map<number, Share>(agents.map((agent) => [agent.id, { ...noShare }]));
+  const held = new Map<number, { microUsd: number; tokens: number }>();
+  for (const ledger of disk.table('ledger').rows.values()) {
+    if (ledger['state'] !== 'open') continue;
+    for (let at = Number(ledger['agent']); at !== 0; at = disk.row('agent', at)?.parent ?? 0) {
+      const sum = held.get(at) ?? { microUsd: 0, tokens: 0 };
+      held.set(at, {
+        microUsd: sum.microUsd + Number(ledger['heldMicroUsd']),
+        tokens: sum.tokens + Number(ledger['heldTokens']),
+      });
+    }
+  }
+  // Children come after their parents, so one way back adds each branch to its parent when it is complete.
+  for (const agent of agents.toReversed()) {
+    const share = shares.get(agent.id) ?? { ...noShare };
+    const own = shareOf({ ...agent });
+    const above = shares.get(agent.parent);
+    for (const [name, column] of sums) {
+      share[name] += own[name];
+      if (share[name] !== agent[column]) return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${share[name]}`;
+      if (above !== undefined) above[name] += share[name];
+    }
+    const sum = held.get(agent.id) ?? { microUsd: 0, tokens: 0 };
+    if (sum.microUsd !== agent.bHeldMicroUsd || sum.tokens !== agent.bHeldTokens) {
+      return `agent ${agent.id}: ${agent.bHeldTokens} tokens are held, the attempts in flight hold ${sum.tokens}`;
+    }
+    if (agent.rank !== rankOf({ ...agent })) return `agent ${agent.id}: rank is ${agent.rank}, not ${rankOf({ ...agent })}`;
+  }
+  return null;
+}
+
+function countBy(rows: Iterable<Readonly<Record<string, unknown>>>, column: string): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const row of rows) {
+    const key = Number(row[column]);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function ownCounts(disk: FakeDisk): string | null {
+  const agents = disk.rows('agent');
+  const counted = {
+    children: countBy(agents as unknown as Iterable<Record<string, unknown>>, 'parent'),
+    openChildren: countBy(agents.filter((agent) => agent.phase !== 'idle') as unknown as Iterable<Record<string, unknown>>, 'parent'),
+    queued: countBy(where(disk, 'turn', (row) => row['state'] === 'queued'), 'agent'),
+    requests: countBy(where(disk, 'request', (row) => row['state'] === 'open'), 'agent'),
+    changes: countBy(where(disk, 'change', (row) => row['state'] === 'open' || row['state'] === 'conflict'), 'agent'),
+    unheard: countBy(where(disk, 'outcome', (row) => Number(row['id']) > (disk.row('agent', Number(row['parent']))?.heard ?? 0)), 'parent'),
+  };
+  for (const agent of agents) {
+    for (const column of ['children', 'openChildren', 'queued', 'requests', 'changes', 'unheard'] as const) {
+      const count = counted[column].get(agent.id) ?? 0;
+      if (agent[column] !== count) return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${count}`;
+    }
+    const parent = disk.row('agent', agent.parent);
+    if (agent.parent !== 0 && (parent === undefined || parent.root !== agent.root || parent.depth + 1 !== agent.depth)) {
+      return `agent ${agent.id}: its parent ${agent.parent} is not the one above it`;
+    }
+  }
+  return null;
+}
+
+function where(disk: FakeDisk, table: Parameters<FakeDisk['table']>[0], test: (row: Readonly<Record<string, unknown>>) => boolean) {
+  return [...disk.table(table).rows.values()].filter(test);
+}
+
+function turns(disk: FakeDisk): string | null {
+  const open = countBy(where(disk, 'turn', (row) => row['state'] === 'open'), 'agent');
+  for (const agent of disk.rows('agent')) {
+    const count = open.get(agent.id) ?? 0;
+    if (count !== (agent.turn === 0 ? 0 : 1)) return `agent ${agent.id} is ${agent.phase} and has ${count} open turns`;
+    const turn = agent.turn === 0 ? undefined : disk.row('turn', agent.turn);
+    if (agent.turn !== 0 && (turn?.agent !== agent.id || turn.state !== 'open')) return `agent ${agent.id}: turn ${agent.turn} is ${turn?.state}`;
+  }
+  return null;
+}
+
+function ledgers(disk: FakeDisk): string | null {
+  const open = countBy(where(disk, 'ledger', (row) => row['state'] === 'open'), 'agent');
+  for (const agent of disk.rows('agent')) {
+    const count = open.get(agent.id) ?? 0;
+    if (count !== (agent.phase === 'asking' ? 1 : 0)) return `agent ${agent.id} is ${agent.phase} with ${count} open attempts`;
+    const { maxMicroUsd, maxTokens, maxAgents } = agent;
+    if (maxMicroUsd !== null && agent.bMicroUsd + agent.bHeldMicroUsd > maxMicroUsd) {
+      return `the branch of agent ${agent.id} has spent and holds ${agent.bMicroUsd + agent.bHeldMicroUsd} of ${maxMicroUsd} micro-dollars`;
+    }
+    if (maxTokens !== null && agent.bTokens + agent.bHeldTokens > maxTokens) {
+      return `the branch of agent ${agent.id} has spent and holds ${agent.bTokens + agent.bHeldTokens} of ${maxTokens} tokens`;
+    }
+    if (maxAgents !== null && agent.bAgents > Math.max(1, maxAgents)) return `the branch of agent ${agent.id} has ${agent.bAgents} of ${maxAgents} agents`;
+  }
+  return null;
+}
+
+function calls(disk: FakeDisk): string | null {
+  const openOf = new Map<number, Readonly<CallRecord>[]>();
+  for (const call of disk.rows('call')) {
+    if (call.open === 0) {
+      if (call.result === 0) return `call ${call.id} is ${call.state} without a result`;
+      continue;
+    }
+    if (call.result !== 0) return `call ${call.id} is open and has a result`;
+    openOf.set(call.agent, [...(openOf.get(call.agent) ?? []), call]);
+  }
+  const asked = new Set(where(disk, 'request', (row) => row['state'] === 'open').map((row) => Number(row['call'])));
+  for (const [id, open] of openOf) {
+    const agent = disk.row('agent', id);
+    if (agent === undefined || agent.turn === 0) return `call ${open[0]?.id} is open, its agent ${id} rests`;
+    if (agent.phase !== 'calling' && agent.phase !== 'waiting') return `agent ${id} is ${agent.phase} with calls open`;
+    for (const call of open) {
+      if (call.turn !== agent.turn) return `call ${call.id} is open, its turn ${call.turn} is not`;
+      if ((call.state === 'asking') !== asked.has(call.id)) return `call ${call.id} is ${call.state}, its request ${asked.has(call.id) ? 'is open' : 'is not'}`;
+    }
+  }
+  for (const agent of disk.rows('agent')) {
+    const open = openOf.get(agent.id) ?? [];
+    if (agent.phase === 'calling' && open.length === 0) return `agent ${agent.id} is calling without an open call`;
+  }
+  return null;
+}
+
+/** Each turn of a child that ended has one outcome for its parent (I8). */
+function outcomes(disk: FakeDisk): string | null {
+  const count = countBy(disk.table('outcome').rows.values(), 'turn');
+  for (const turn of disk.rows('turn')) {
+    const parent = disk.row('agent', turn.agent)?.parent ?? 0;
+    const due = turn.state === 'ended' && parent !== 0 ? 1 : 0;
+    const has = count.get(turn.id) ?? 0;
+    if (has !== due) return `turn ${turn.id} of agent ${turn.agent} is ${turn.state} and has ${has} outcomes for its parent`;
+  }
+  return null;
+}
+
+function waits(disk: FakeDisk): string | null {
+  const waiting = countBy(disk.table('waiting').rows.values(), 'wait');
+  const byCall = new Set<number>();
+  const timers = disk.rows('timer');
+  for (const wait of disk.rows('wait')) {
+    byCall.add(wait.call);
+    const agent = disk.row('agent', wait.agent);
+    const call = disk.row('call', wait.call);
+    if (call?.open !== 1 || call.tool !== 'wait_agent') return `wait ${wait.id} is of call ${wait.call}, which is ${call?.state}`;
+    const left = waiting.get(wait.id) ?? 0;
+    if (wait.everyChild === 0 && (left !== wait.remaining || left === 0)) return `wait ${wait.id} counts ${wait.remaining}, has ${left} turns to wait for`;
+    if (wait.everyChild === 1 && agent?.openChildren === 0) return `wait ${wait.id} of agent ${wait.agent} waits for children, and none is at work`;
+    if (wait.deadline !== 0 && !timers.some((timer) => timer.kind === 'wait' && timer.ref === wait.id)) return `wait ${wait.id} has a deadline and no timer`;
+  }
+  for (const row of disk.rows('waiting')) {
+    if (disk.row('wait', row.wait) === undefined) return `waiting row ${row.id} is of no wait`;
+    if (disk.row('turn', row.turn)?.state === 'ended') return `wait ${row.wait} waits for turn ${row.turn}, which has ended`;
+  }
+  for (const call of where(disk, 'call', (row) => row['open'] === 1 && row['tool'] === 'wait_agent' && row['state'] === 'started')) {
+    if (!byCall.has(call.id)) return `call ${call.id} waits, and there is no wait`;
+  }
+  return null;
+}
+
+/** Places in the queues for slots: one for each agent that is ready, one for each call that waits. */
+function queues(disk: FakeDisk): string | null {
+  const rows = disk.rows('ready');
+  const model = countBy(rows.filter((row) => row.slot === 'model') as unknown as Iterable<Record<string, unknown>>, 'agent');
+  for (const agent of disk.rows('agent')) {
+    const places = model.get(agent.id) ?? 0;
+    if (places !== (agent.phase === 'ready' ? 1 : 0)) return `agent ${agent.id} is ${agent.phase} and has ${places} places in the queue for a slot`;
+  }
+  const command = countBy(rows.filter((row) => row.slot === 'command') as unknown as Iterable<Record<string, unknown>>, 'call');
+  for (const [id, places] of command) {
+    const call = disk.row('call', id);
+    if (call?.state !== 'planned' || places !== 1) return `call ${id} is ${call?.state} and has ${places} places in the queue for a slot`;
+  }
+  return null;
+}
+
+/** Whoever is parked has what will wake it. */
+function parked(disk: FakeDisk): string | null {
+  const timers = disk.rows('timer');
+  const has = (agent: Agent, kind: string, ref?: number): boolean =>
+    timers.some((timer) => timer.agent === agent.id && timer.kind === kind && (ref === undefined || timer.ref === ref));
+  for (const agent of disk.rows('agent')) {
+    const why = agent.why;
+    if ((why === 'rate' || why === 'timer') && !has(agent, 'rate', agent.turn)) return `agent ${agent.id} waits for a time (${why}) without a timer`;
+    if ((why === 'approval' || why === 'answer' || why === 'quarantine') && agent.requests === 0) return `agent ${agent.id} waits for a person (${why}) without a request`;
+    if (agent.phase === 'idle' && agent.halted === 0 && agent.queued > 0) return `agent ${agent.id} rests with ${agent.queued} messages in its queue`;
+    if (agent.phase !== 'idle' || agent.halted !== 0 || agent.unheard === 0) continue;
+    if (agent.openChildren === 0) return `agent ${agent.id} rests, its children too, and ${agent.unheard} outcomes are unheard`;
+    if (!has(agent, 'notice')) return `agent ${agent.id} rests with ${agent.unheard} outcomes unheard and no timer`;
+  }
+  return null;
+}
+
+function bounds(disk: FakeDisk): string | null {
+  for (const agent of disk.rows('agent')) {
+    // Steers that came too late for their turn join the queue above its bound: nothing a person said is dropped.
+    if (agent.queued > limits.queuedTurns + limits.slice) return `agent ${agent.id} has ${agent.queued} messages in its queue`;
+    if (agent.depth > limits.depth) return `agent ${agent.id} is ${agent.depth} deep`;
+  }
+  return null;
+}
+

@@ -1,0 +1,141 @@
+// What a scripted agent does: a pure function of its task's text, the round and the seed. No arrival order, no id
+// and no clock enters, so the final words of every turn are known before it starts.
+//
+// A task reads "do NAME SIZE": SIZE agents may be started below it. A turn of it ends with "done NAME", or the
+// model declines when the script says so. Not here: faults, which the fake model adds.
+
+import type { Item } from '../../sidecar/ports.ts';
+import { hash } from './chance.ts';
+import type { Habits } from './swarm.ts';
+
+export interface ScriptCall {
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+export type Say =
+  | { readonly kind: 'calls'; readonly text: string; readonly calls: readonly ScriptCall[] }
+  | { readonly kind: 'final'; readonly text: string }
+  | { readonly kind: 'refusal'; readonly text: string };
+
+export const taskText = (name: string, size: number): string => `do ${name} ${size}`;
+
+const taskForm = /^do (\w+) (\d+)$/;
+
+/** Where a conversation stands: its present turn's task, and how many answers it has got in this turn. */
+export interface Standing {
+  /** Null: a turn that only hears how others ended. */
+  readonly task: { readonly name: string; readonly size: number } | null;
+  readonly round: number;
+}
+
+export function standing(items: readonly Item[]): Standing {
+  let task: Standing['task'] = null;
+  let round = 0;
+  let over = true;
+  for (const item of items) {
+    if (item.kind === 'user') {
+      const match = taskForm.exec(item.text);
+      if (match !== null) {
+        task = { name: match[1] ?? '', size: Number(match[2]) };
+        round = 0;
+        over = false;
+      } else if (over) {
+        task = null;
+        round = 0;
+        over = false;
+      }
+    } else if (item.kind === 'answer') {
+      const calls = item.blocks.some((block) => block.kind === 'call');
+      const final = item.blocks.some((block) => block.kind === 'text' && /^(done|heard|no) /.test(block.text));
+      if (calls) round += 1;
+      if (final && !calls) over = true;
+    }
+  }
+  return { task, round };
+}
+
+/** What the model says at this point. */
+export function say(seed: string, habits: Habits, at: Standing): Say {
+  const { task, round } = at;
+  if (task === null) return { kind: 'final', text: `heard ${round}` };
+  const draw = (what: string): number => hash(seed, task.name, round, what) / 4294967296;
+  const rounds = hash(seed, task.name, 'rounds') % 4;
+  const refuses = hash(seed, task.name, 'refuses') / 4294967296 < habits.refuses;
+  if (round >= rounds + (task.size > 0 ? 2 : 0)) {
+    return refuses ? { kind: 'refusal', text: `no ${task.name}` } : { kind: 'final', text: `done ${task.name}` };
+  }
+  const calls: ScriptCall[] = [];
+  if (round === 0 && task.size > 0) calls.push(spawn(seed, task));
+  if (round === 1 && task.size > 0) calls.push(...waits(draw, task.name));
+  if (draw('tools') < habits.tools) calls.push(...tools(seed, task.name, round));
+  if (draw('verb') < habits.verbs) calls.push(verb(draw, task.name, round));
+  if (draw('ask') < habits.asksUser) calls.push({ tool: 'ask_user', input: { question: `may ${task.name} ${round}?`, choices: [] } });
+  if (draw('broken') < habits.broken) calls.push(brokenCall(draw));
+  if (calls.length === 0) calls.push({ tool: 'list_agents', input: {} });
+  return { kind: 'calls', text: draw('words') < 0.5 ? `round ${round} of ${task.name}` : '', calls };
+}
+
+function spawn(seed: string, task: { name: string; size: number }): ScriptCall {
+  const tasks: { task: string; name?: string }[] = [];
+  let left = task.size;
+  // Heavy-tailed: many small branches, now and then one that takes nearly all.
+  for (let child = 0; left > 0; child += 1) {
+    const share = (hash(seed, task.name, child, 'share') / 4294967296) ** 4;
+    const size = Math.min(left - 1, Math.floor(share * left));
+    const named = hash(seed, task.name, child, 'named') % 3 === 0;
+    tasks.push({ task: taskText(`${task.name}_${child}`, size), ...(named ? { name: `c${child}` } : {}) });
+    left -= 1 + size;
+  }
+  if (hash(seed, task.name, 'template') % 8 === 0) {
+    const items = tasks.map((each) => each.task.slice(3));
+    return { tool: 'spawn_agent', input: { template: 'do {item}', items } };
+  }
+  return { tool: 'spawn_agent', input: { tasks } };
+}
+
+function waits(draw: (what: string) => number, name: string): ScriptCall[] {
+  const kind = draw('wait');
+  const timeoutMs = Math.floor(draw('timeout') * 10_000);
+  if (kind < 0.35) return [{ tool: 'wait_agent', input: {} }];
+  if (kind < 0.5) return [{ tool: 'wait_agent', input: { mode: 'any' } }];
+  if (kind < 0.6) return [{ tool: 'wait_agent', input: { timeoutMs } }];
+  if (kind < 0.7) return [{ tool: 'wait_agent', input: { agents: ['c0', 'c3'], mode: 'all', timeoutMs } }];
+  if (kind < 0.8) return [{ tool: 'wait_agent', input: { agents: ['agent-1', 'agent-2'], mode: 'any' } }];
+  if (kind < 0.85) {
+    return [
+      { tool: 'wait_agent', input: { agents: ['agent-1', 'agent-1'] } },
+      { tool: 'wait_agent', input: { mode: 'any', timeoutMs } },
+    ];
+  }
+  return [{ tool: 'list_agents', input: { after: name } }]; // does not wait: a notice will tell
+}
+
+function tools(seed: string, name: string, round: number): ScriptCall[] {
+  const count = 1 + (hash(seed, name, round, 'count') % 4) ** 2;
+  return Array.from({ length: Math.min(6, count) }, (_each, index) => {
+    const kind = hash(seed, name, round, index, 'kind') % 6;
+    const path = `f${hash(seed, name, index, 'path') % 4}`;
+    if (kind <= 1) return { tool: 'shell', input: { command: `echo ${name} ${round} ${index}` } };
+    if (kind === 2) return { tool: 'read', input: { path } };
+    if (kind === 3) return { tool: 'search', input: { pattern: name } };
+    return { tool: 'write', input: { path, text: `${name} ${round}` } };
+  });
+}
+
+function verb(draw: (what: string) => number, name: string, round: number): ScriptCall {
+  const kind = draw('which');
+  const to = draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? `agent-${1 + Math.floor(draw('whom') * 3)}` : 'nobody';
+  if (kind < 0.6) return { tool: 'send_message', input: { to, text: `msg ${name} ${round}` } };
+  if (kind < 0.9) return { tool: 'submit_result', input: { result: { of: name, round } } };
+  return { tool: 'wait_agent', input: { agents: ['nobody'] } };
+}
+
+/** Calls as models get them wrong. */
+function brokenCall(draw: (what: string) => number): ScriptCall {
+  const kind = draw('how');
+  if (kind < 0.25) return { tool: 'frobnicate', input: {} };
+  if (kind < 0.5) return { tool: 'spawn_agent', input: { tasks: [] } };
+  if (kind < 0.75) return { tool: 'shell', input: '{"command": "half' };
+  return { tool: 'ask_user', input: '[]' };
+}

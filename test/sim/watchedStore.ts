@@ -1,0 +1,103 @@
+// The store as the simulated process sees it: another store behind it, with a note of which rows each commit
+// touched, and the places where known-bad switches (canaries.ts) change what is written.
+//
+// Promises: `open` says whether a transaction runs, so an effect that comes too early is seen.
+// Not here: the rows (fakeStore.ts), the faults (sim.ts decides them).
+
+import type { IndexName, RowOf, TableName, Tables } from '../../sidecar/core/rows.ts';
+import type { CommitResult, Page, Store } from '../../sidecar/ports.ts';
+
+export type AnyRow = Readonly<Record<string, unknown>>;
+
+/** A lie of a canary: what is written instead; null: nothing is written. */
+export interface Spoil {
+  insert?(table: TableName, row: AnyRow): AnyRow | null;
+  update?(table: TableName, id: number, patch: AnyRow): AnyRow | null;
+}
+
+export interface Touched {
+  readonly table: TableName;
+  readonly id: number;
+  /** Columns that an update named; none for an insert or a removal. */
+  readonly columns: readonly string[];
+}
+
+const none: readonly string[] = [];
+
+export class WatchedStore implements Store {
+  open = false;
+  /** Rows changed since the last `takeTouched`, committed or not. */
+  readonly #touched: Touched[] = [];
+  readonly #inner: Store;
+  readonly #spoil: Spoil;
+
+  constructor(inner: Store, spoil: Spoil) {
+    this.#inner = inner;
+    this.#spoil = spoil;
+  }
+
+  /** Rows of the last commit; forgets them. */
+  takeTouched(): Touched[] {
+    return this.#touched.splice(0);
+  }
+
+  transact<T>(work: () => T): CommitResult<T> {
+    this.#touched.length = 0;
+    return this.#inner.transact(() => {
+      this.open = true;
+      try {
+        return work();
+      } finally {
+        this.open = false;
+      }
+    });
+  }
+
+  attempt<T>(work: () => T): T {
+    return this.#inner.attempt(work);
+  }
+
+  get<T extends TableName>(table: T, id: number): Tables[T] | undefined {
+    return this.#inner.get(table, id);
+  }
+
+  insert<T extends TableName>(table: T, row: Omit<Tables[T], 'id'>): number {
+    const spoiled = this.#spoil.insert === undefined ? row : this.#spoil.insert(table, row as unknown as AnyRow);
+    if (spoiled === null) return 1_000_000_000;
+    const id = this.#inner.insert(table, spoiled as unknown as Omit<Tables[T], 'id'>);
+    this.#touched.push({ table, id, columns: none });
+    return id;
+  }
+
+  nextId(table: TableName): number {
+    return this.#inner.nextId(table);
+  }
+
+  update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void {
+    const spoiled = this.#spoil.update === undefined ? patch : this.#spoil.update(table, id, patch as AnyRow);
+    if (spoiled === null) return;
+    this.#inner.update(table, id, spoiled as Partial<Omit<Tables[T], 'id'>>);
+    this.#touched.push({ table, id, columns: Object.keys(spoiled) });
+  }
+
+  remove(table: TableName, id: number): void {
+    this.#inner.remove(table, id);
+    this.#touched.push({ table, id, columns: none });
+  }
+
+  putBlob(content: string | Uint8Array): number {
+    return this.#inner.putBlob(content);
+  }
+
+  blobText(id: number): string | undefined {
+    return this.#inner.blobText(id);
+  }
+
+  blobBytes(id: number): Uint8Array | undefined {
+    return this.#inner.blobBytes(id);
+  }
+
+  range<I extends IndexName>(index: I, equals: readonly (string | number | null)[], page: Page): RowOf<I>[] {
+    return this.#inner.range(index, equals, page);
+  }
+}

@@ -1,0 +1,242 @@
+// The people of a simulated run: they start agents, send, steer, interrupt, answer and give verdicts through the
+// events that a connection would post, keep what they were told, and ask again with the same key when they were
+// told nothing.
+//
+// Promises: after the calm each call is repeated until it is answered, and every open request gets an answer.
+// Not here: whether what they were told is true (checks.ts).
+
+import type { Answer } from '../../sidecar/protocol/request.ts';
+import { agentId, changeId, requestId } from '../../sidecar/protocol/ids.ts';
+import type { Params } from '../../sidecar/protocol/methods.ts';
+import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
+import type { News } from '../../sidecar/ports.ts';
+import { taskText } from './script.ts';
+import type { Sim } from './sim.ts';
+import type { Process } from './world.ts';
+
+export type Said = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** One call of a client, until it is answered. */
+export interface Call {
+  readonly kind: RuntimeMethod;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly key: string;
+  /** The process that it was posted to last. */
+  at: Process | null;
+  tries: number;
+  /** Every answer that was given to its key. */
+  readonly said: Said[];
+  answered: boolean;
+}
+
+export class Workload {
+  readonly calls: Call[] = [];
+  readonly #sim: Sim;
+  #serial = 0;
+  readonly #answering = new Set<number>();
+
+  constructor(sim: Sim) {
+    this.#sim = sim;
+  }
+
+  /** Plans what people do until the calm. */
+  begin(): void {
+    const { chance, swarm, world } = this.#sim;
+    for (let root = 0; root < swarm.roots; root += 1) {
+      world.later(chance.next() * swarm.calmMs * 0.5, () => this.#start(root));
+    }
+    const soon = (): number => chance.next() * swarm.calmMs;
+    for (let n = 0; n < swarm.sends; n += 1) world.later(soon(), () => this.#send());
+    for (let n = 0; n < swarm.interrupts; n += 1) world.later(soon(), () => this.#interrupt());
+    for (let n = 0; n < swarm.jumps; n += 1) {
+      world.later(soon(), () => this.#jump(chance.pick([-3_600_000, -2_000, 500, 60_000, 8 * 3_600_000])));
+    }
+    for (let n = 0; n < 3; n += 1) world.later(soon(), () => void this.#sim.post({ kind: 'keys' }));
+    for (let n = 0; n < 6; n += 1) world.later(soon(), () => this.#lend());
+  }
+
+  /** A new process takes connections: what was lost is asked again, requests are listed. */
+  connected(): void {
+    const { chance, world } = this.#sim;
+    this.#answering.clear();
+    for (const call of this.calls) {
+      if (call.answered || call.at === null) continue;
+      call.at = null;
+      world.later(chance.around(200), () => this.#post(call));
+    }
+    this.#look();
+    if (this.#sim.calm) world.later(1, () => void this.#sim.post({ kind: 'keys' }));
+  }
+
+  disconnected(): void {
+    this.#answering.clear();
+  }
+
+  calmDown(): void {
+    this.#answering.clear();
+    this.#look();
+    this.#sim.post({ kind: 'keys' });
+  }
+
+  /** The runtime has told what a commit changed. */
+  heard(news: News): void {
+    if (news.requests.size > 0) this.#look();
+    if (news.changes.size > 0) this.#judge(news.changes);
+  }
+
+  #jump(byMs: number): void {
+    this.#sim.trace('jump', `${byMs} ms`);
+    this.#sim.world.jump(byMs);
+  }
+
+  #start(root: number): void {
+    const { chance, swarm, disk } = this.#sim;
+    const size = chance.int(0, swarm.size);
+    const below = chance.hits(0.1) ? chance.pick([0, ...disk.rows('agent').map((row) => row.id)]) : 0;
+    const name = `r${root}`;
+    this.#call('agent/start', {
+      text: taskText(name, size),
+      workspace: '/place',
+      mode: chance.pick(['ask', 'edits', 'auto', 'auto']),
+      profile: chance.pick(['implementer', 'planner', 'explorer']),
+      ...(chance.hits(0.5) ? { name } : {}),
+      ...(below === 0 ? {} : { parent: agentId(below) }),
+      ...(chance.hits(swarm.budgets) ? { budget: this.#budget() } : {}),
+    });
+  }
+
+  #budget() {
+    const { chance } = this.#sim;
+    const maybe = (values: readonly number[]): number | null => (chance.hits(0.4) ? chance.pick(values) : null);
+    return {
+      microUsd: maybe([0, 50_000, 300_000, 5_000_000]),
+      tokens: maybe([0, 20_000, 100_000, 1_000_000]),
+      agents: maybe([1, 3, 10]),
+      depth: maybe([0, 1, 2]),
+      wallMs: maybe([1_000, 60_000]),
+    };
+  }
+
+  #someone(): number | null {
+    const agents = this.#sim.disk.rows('agent');
+    return agents.length === 0 ? null : this.#sim.chance.pick(agents).id;
+  }
+
+  #send(): void {
+    const agent = this.#someone();
+    if (agent === null) return;
+    const { chance } = this.#sim;
+    this.#serial += 1;
+    const delivery = chance.pick(['queue', 'steer', 'reject', 'queue'] as const);
+    const text = delivery === 'steer' && chance.hits(0.7) ? `steer s${this.#serial}` : taskText(`s${this.#serial}`, chance.int(0, 2));
+    this.#call('agent/send', { agent: agentId(agent), text, delivery });
+    if (chance.hits(0.3)) this.#send();
+  }
+
+  #interrupt(): void {
+    const agent = this.#someone();
+    if (agent === null) return;
+    this.#call('agent/interrupt', { agent: agentId(agent), branch: this.#sim.chance.hits(0.5) });
+  }
+
+  /** A command that runs says that it waits inside Roost, and later that it does no more. */
+  #lend(): void {
+    const { chance, disk, world } = this.#sim;
+    const running = disk.rows('call').filter((call) => call.state === 'started' && call.tool === 'shell');
+    if (running.length === 0) return;
+    const call = chance.pick(running).id as never;
+    this.#sim.post({ kind: 'lend', call, lent: true });
+    world.later(chance.around(200), () => void this.#sim.post({ kind: 'lend', call, lent: false }), this.#sim.process);
+  }
+
+  /** Plans an answer for each open request that nobody is answering. */
+  #look(): void {
+    const { chance, disk, swarm, world } = this.#sim;
+    for (const row of disk.table('request').rows.values()) {
+      if (row['state'] !== 'open' || this.#answering.has(row.id)) continue;
+      this.#answering.add(row.id);
+      const late = this.#sim.calm ? 1 : chance.hits(0.1) ? 20 : 1;
+      world.later(chance.around(swarm.personMs) * late, () => this.#answer(row.id));
+      if (chance.hits(0.1)) world.later(chance.around(swarm.personMs) * 2, () => this.#answer(row.id)); // twice
+    }
+  }
+
+  #answer(request: number): void {
+    const row = this.#sim.disk.row('request', request);
+    if (row === undefined) return;
+    const { chance } = this.#sim;
+    const deny: Answer = { kind: 'deny', reason: chance.hits(0.5) ? 'no' : '' };
+    const allow: Answer = row.kind === 'question' && chance.hits(0.8) ? { kind: 'text', text: 'yes, do' } : { kind: 'allow' };
+    const hopeless = row.title.startsWith('No price') || row.title.includes('spent') && chance.hits(0.2);
+    const answer = hopeless || chance.hits(0.2) ? deny : allow;
+    if (answer.kind === 'deny') this.#sim.excuse(row.agent, 'denied');
+    const many = this.#sim.disk.rows('request').filter((each) => each.cluster === row.cluster && each.state === 'open');
+    if (row.cluster !== null && row.kind === 'approval' && chance.hits(0.3)) {
+      const requests = many.map((each) => requestId(each.id));
+      return this.#call('request/answerMany', { requests, answer });
+    }
+    this.#call('request/answer', { request: requestId(request), answer });
+  }
+
+  #judge(agents: ReadonlySet<number>): void {
+    const { chance, disk, swarm, world } = this.#sim;
+    if (this.#sim.calm) return;
+    for (const row of disk.rows('change')) {
+      if (!agents.has(row.agent) || row.state !== 'open' || !chance.hits(0.3)) continue;
+      world.later(chance.around(swarm.personMs), () => {
+        const change = disk.row('change', row.id);
+        if (change === undefined) return;
+        const verdict = chance.pick(['accept', 'reject'] as const);
+        const { baseHash, afterHash } = chance.hits(0.9) ? change : row;
+        this.#call('change/verdict', { change: changeId(row.id), verdict, hunks: 'all', baseHash, afterHash });
+      });
+    }
+  }
+
+  #call<M extends RuntimeMethod>(kind: M, params: Omit<Params<M>, 'key'>): void {
+    this.#serial += 1;
+    const key = `key${this.#serial}`;
+    const call: Call = { kind, params: { ...params, key }, key, at: null, tries: 0, said: [], answered: false };
+    this.calls.push(call);
+    this.#post(call);
+    // A client that has heard nothing for a while connects anew and asks again, also while the first still runs.
+    if (!this.#sim.calm && this.#sim.chance.hits(0.1)) this.#sim.world.later(this.#sim.chance.around(1_000), () => this.#again(call));
+  }
+
+  #again(call: Call): void {
+    if (!call.answered) this.#post(call);
+  }
+
+  #post(call: Call): void {
+    const { chance, process, world } = this.#sim;
+    call.tries += 1;
+    let replies = 0;
+    const event = {
+      kind: call.kind,
+      params: call.params,
+      reply: (said: Said) => {
+        if (!process.alive) return;
+        replies += 1;
+        if (replies > 1) this.#sim.fail('reply', `${call.kind} ${call.key} was answered twice`);
+        this.#sim.effect(`reply ${call.kind} ${call.key} ${said.ok ? 'ok' : said.code}`);
+        this.#replied(call, said);
+      },
+    } as unknown as ClientEvent;
+    this.#sim.trace('client', `${call.kind} ${call.key} ${JSON.stringify(call.params)}`);
+    call.at = process;
+    if (this.#sim.post(event)) return;
+    call.at = null;
+    world.later(100 + chance.around(100), () => this.#again(call)); // nobody there, or overloaded
+  }
+
+  #replied(call: Call, said: Said): void {
+    const { chance, odds, world } = this.#sim;
+    if (chance.hits(odds.replyLost)) {
+      world.later(chance.around(500), () => this.#again(call)); // the connection broke: asked again on a new one
+      return;
+    }
+    call.said.push(said);
+    call.answered = true;
+    this.#sim.check.answered(call, said);
+  }
+}
