@@ -15,6 +15,7 @@ export const isFull = (code: string): boolean => code === 'SQLITE_FULL';
 
 /** The error to show when a store did not open. */
 export function openFailure(error: unknown, directory: string): unknown {
+  if (error instanceof RoostError) return error;
   const code = codeOf(error) ?? nodeCode(error);
   const said = error instanceof Error ? error.message : String(error);
   if (code === null) return error;

@@ -232,7 +232,7 @@ export class TreeReads {
 
   /** Looks at the next slice of agents. A finished search goes on with agents that came since. */
   #advance(search: Search): void {
-    if (search.matches.length >= limits.searchMatches) {
+    if (search.matches.length >= limits.filterMatches) {
       search.finished = true;
       return;
     }
