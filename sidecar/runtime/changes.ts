@@ -247,8 +247,9 @@ function afterVerdict(change: ChangeRecord, verdict: VerdictRecord) {
   return { base, after, baseHash, afterHash, added, removed, accepted, rejected, state };
 }
 
-/** Verdicts that were started when the last process ended. */
-export function recoverVerdicts(step: Step): void {
-  for (const verdict of step.store.range('verdict.started', ['started'], { limit: limits.slice }))
-    writeVerdict(step, verdict);
+/** A slice of the verdicts that were started when the last process ended; returns them. */
+export function recoverVerdicts(step: Step, after: number): readonly VerdictRecord[] {
+  const started = step.store.range('verdict.started', ['started'], { after, limit: limits.slice });
+  for (const verdict of started) writeVerdict(step, verdict);
+  return started;
 }

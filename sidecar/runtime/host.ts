@@ -8,6 +8,7 @@
 //  - There is no await here, and no promise: what takes time is a port's business, its end is an event.
 // Not here: time, randomness, files, sockets. They arrive through ports.ts.
 
+import { RoostError } from '../protocol/errors.ts';
 import { limits } from './limits.ts';
 import type { RuntimeEvent } from './event.ts';
 import { handle } from './handle.ts';
@@ -59,7 +60,14 @@ class Loop implements Host {
     this.rt = {
       ...ports,
       options,
-      slots: { modelUsed: 0, commandUsed: 0, modelQueue: true, commandQueue: true, lastRoot: 0 },
+      slots: {
+        modelUsed: 0,
+        commandUsed: 0,
+        modelQueue: true,
+        commandQueue: true,
+        lastRoot: 0,
+        recovering: true,
+      },
       asking: new Map(),
       calling: new Map(),
       batches: new Map(),
@@ -145,6 +153,9 @@ class Loop implements Host {
           broken = event;
           taken.push(event);
           handle(step, event);
+          // Nothing else is handled before all that was in flight is taken up: an event that met an attempt or a
+          // call of the last process would give back a slot that this one never took.
+          if (event.kind === 'recover') break;
           if (this.rt.clock.monotonicMs() - startMs >= limits.groupMs) break;
         }
         broken = null;
@@ -158,6 +169,8 @@ class Loop implements Host {
       this.rt.slots = { ...step.slots };
       this.arm(result.value);
     } catch (error) {
+      // What is committed is only known by opening the store anew: the process must end, and say nothing any more.
+      if (error instanceof RoostError && error.code === 'store/failed') throw error;
       // A bug. The transaction is gone; the event that met it is taken out, the others go again without it.
       this.dropBroken(broken ?? taken[0], error);
       step = new Step(this.rt);
@@ -191,7 +204,8 @@ class Loop implements Host {
     const atMs = this.rt.clock.nowMs() + limits.diskRetryMs;
     this.rt.clock.alarm(atMs, () => {
       this.alarmAt = null;
-      this.schedule();
+      // It took the place of the alarm for the earliest timer, so it also looks at those.
+      this.post({ kind: 'alarm' });
     });
     this.alarmAt = atMs;
     this.meter.end(0);

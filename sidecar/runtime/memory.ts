@@ -27,6 +27,8 @@ export interface Slots {
   commandQueue: boolean;
   /** The root that was served last, so that the next one's turn comes (fair by root). */
   lastRoot: number;
+  /** Commands of the last process are not all counted yet, so none is started from the queue. */
+  recovering: boolean;
 }
 
 export interface Ports {

@@ -22,7 +22,19 @@ const next: Record<RecoverStage, RecoverStage | null> = {
 
 /** One slice of recovery; posts the next. */
 export function onRecover(step: Step, stage: RecoverStage, after: number): void {
-  if (stage === 'verdicts') return recoverVerdicts(step);
+  const more = recoverSlice(step, stage, after);
+  const following = more === null ? next[stage] : stage;
+  if (following === null) return recovered(step);
+  step.after(() => step.rt.post({ kind: 'recover', stage: following, after: more ?? 0 }));
+}
+
+/** Takes up at most a slice. Returns the id to go on after, null when that was all of the stage. */
+function recoverSlice(step: Step, stage: RecoverStage, after: number): number | null {
+  const rows = stage === 'verdicts' ? recoverVerdicts(step, after) : recoverAgents(step, stage, after);
+  return rows.length < limits.slice ? null : (rows.at(-1)?.id ?? null);
+}
+
+function recoverAgents(step: Step, stage: 'asking' | 'calling', after: number): readonly AgentRecord[] {
   const index = stage === 'asking' ? 'agent.asking' : 'agent.calling';
   const rows = step.store.range(index, [stage], { after, limit: limits.slice });
   for (const row of rows) {
@@ -31,12 +43,17 @@ export function onRecover(step: Step, stage: RecoverStage, after: number): void 
     if (stage === 'asking') recoverAttempt(step, agent);
     else recoverCalls(step, agent);
   }
-  const last = rows.at(-1);
-  const more = rows.length === limits.slice && last !== undefined;
-  const then = more ? { stage, after: last.id } : { stage: next[stage], after: 0 };
-  const { stage: following } = then;
-  if (following !== null)
-    step.after(() => step.rt.post({ kind: 'recover', stage: following, after: then.after }));
+  return rows;
+}
+
+/**
+ * All that was in flight is taken up. What would have woken those who wait for budget or for a key may have been
+ * an event of the process that is gone, so they look again.
+ */
+function recovered(step: Step): void {
+  step.slots.recovering = false;
+  step.budgetFreed = true;
+  step.after(() => step.rt.post({ kind: 'keysMore', after: 0 }));
 }
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */

@@ -89,7 +89,12 @@ function admit(step: Step): void {
     if (agent.phase === 'ready') startAttempt(step, agent);
     started += 1;
   }
-  while (slots.commandQueue && slots.commandUsed < rt.options.commandSlots && started < limits.slice) {
+  while (
+    slots.commandQueue &&
+    !slots.recovering &&
+    slots.commandUsed < rt.options.commandSlots &&
+    started < limits.slice
+  ) {
     const row = takeNext(step, 'command');
     if (row === undefined) break;
     startCommand(step, row.call);

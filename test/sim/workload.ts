@@ -145,6 +145,7 @@ export class Workload {
     const running = disk.rows('call').filter((call) => call.state === 'started' && call.tool === 'shell');
     if (running.length === 0) return;
     const call = chance.pick(running).id as never;
+    this.#sim.check.lent();
     this.#sim.post({ kind: 'lend', call, lent: true });
     world.later(chance.around(200), () => void this.#sim.post({ kind: 'lend', call, lent: false }), this.#sim.process);
   }
