@@ -3,7 +3,7 @@
 import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
 import { onAnswer, onAnswerMany } from './answers.ts';
 import { onCallEnd, onLend, onPrepared } from './calls.ts';
-import { onVerdict, onVerdictPlanned, onVerdictWritten } from './changes.ts';
+import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import type { RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { limits } from './limits.ts';

@@ -62,7 +62,8 @@ export interface PinnedProfile {
 
 export interface PendingVerdict {
   readonly params: Params<'change/verdict'>;
-  readonly reply: Reply<Result<'change/verdict'>>;
+  /** Those who asked with its key: a client that lost its connection asks again. */
+  readonly replies: Reply<Result<'change/verdict'>>[];
 }
 
 export interface Runtime extends Ports {
@@ -82,7 +83,7 @@ export interface Runtime extends Ports {
   readonly cooling: Map<string, number>;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
   readonly askingKey: Set<string>;
-  /** Verdicts that are being planned: nothing of them is promised yet, so they are not rows. */
+  /** Verdicts, by change, whose clients wait for an answer: being planned (nothing promised, no row yet) or written. */
   readonly verdicts: Map<number, PendingVerdict>;
   post(event: RuntimeEvent): void;
 }

@@ -5,7 +5,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
 import { evidenceOf, hearTool, prepareCall } from './calls.ts';
-import { recoverVerdicts } from './changes.ts';
+import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage } from './event.ts';
 import { jobOf } from './jobs.ts';
 import { settle } from './ledger.ts';
