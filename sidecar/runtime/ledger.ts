@@ -56,5 +56,8 @@ export function settle(step: Step, agent: AgentRecord, ledger: LedgerRecord, usa
   });
   agent.microUsd += microUsd;
   agent.tokens += tokens;
-  if (ledger.heldTokens > 0) step.budgetFreed = true;
+  if (ledger.heldTokens === 0) return;
+  // The next reservation of this step must find it spent, or the branch spends it twice.
+  step.countNow(agent.id);
+  step.budgetFreed = true;
 }

@@ -73,7 +73,8 @@ function recoverCalls(step: Step, agent: AgentRecord): void {
 /** Planned calls start, pure ones run again, started ones are judged by their evidence; none is silently run twice (I3). */
 function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { rt } = step;
-  if (call.state === 'planned') return prepareCall(step, agent, call);
+  // With evidence it has been looked at and has its place in the queue for a command slot.
+  if (call.state === 'planned') return call.evidence === null ? prepareCall(step, agent, call) : undefined;
   if (call.state !== 'started') return;
   if (isVerb(call.tool)) {
     if (call.tool === 'spawn_agent') step.after(() => rt.post({ kind: 'spawnMore', call: callId(call.id) }));

@@ -21,7 +21,7 @@ import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
 import type { Step } from './step.ts';
 import { pagesOf } from './transcript.ts';
-import { endTurn, queueTurn, senderOf, setPhase, startRound } from './turns.ts';
+import { endTurn, senderOf, setPhase, startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
 
 /** A slot is free for this agent: reserve, remember, ask. Or park it with the reason why not. */
@@ -154,7 +154,7 @@ function onAnswer(
       step.store.update('turn', turn.id, { tries: 0 });
       return plan(step, agent, entry, judgement.calls);
     case 'final':
-      return finish(step, agent, judgement.text, entry);
+      return endTurn(step, agent, { outcome: 'done', text: judgement.text, answer: entry });
     case 'failed':
       return endTurn(step, agent, { outcome: 'failed', text: judgement.text, answer: entry });
     case 'again': {
@@ -167,16 +167,6 @@ function onAnswer(
       return nextRound(step, agent);
     }
   }
-}
-
-/** The answer is final. A steer that came too late for it becomes a turn of its own. */
-function finish(step: Step, agent: AgentRecord, text: string, entry: number): void {
-  for (const row of step.store.range('inbox.agent', [agent.id], { limit: limits.slice })) {
-    if (row.kind !== 'steer') continue;
-    step.store.remove('inbox', row.id);
-    queueTurn(step, agent, { text: row.text, sender: row.sender, key: null });
-  }
-  endTurn(step, agent, { outcome: 'done', text, answer: entry });
 }
 
 /** Commits the plan: a row for each call; the runtime's own tools act at once, the others are looked at after the commit. */

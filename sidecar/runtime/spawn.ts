@@ -122,6 +122,14 @@ interface SpawnProgress {
 function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: SpawnVerb): void {
   const progress: SpawnProgress = JSON.parse(call.evidence ?? '{"next":0,"before":0}');
   const end = Math.min(verb.tasks.length, progress.next + limits.slice);
+  // Between two slices a branch above may have been stopped, or its budget of agents used up by others.
+  const problem = progress.next === 0 ? null : spawnProblem(step, agent, verb.tasks.length - progress.next);
+  if (problem !== null) {
+    step.after(() => void step.rt.batches.delete(call.id));
+    const text = `${namesText(verb.tasks.slice(0, progress.next), progress)} Then no more: ${problem}`;
+    finishCall(step, agent, call, { status: 'error', text });
+    return;
+  }
   const pinned = pinProfile(step, verb.profile ?? 'implementer');
   if (pinned === null) return;
   const common = {

@@ -145,15 +145,15 @@ export class Step {
     this.ended.push(turn);
   }
 
+  /** Adds what an agent spent or became to the counts of its branch at once, for who reads them in this step. */
+  countNow(id: number): void {
+    const held = this.agents.get(id);
+    if (held !== undefined) this.count(held);
+  }
+
   /** Writes every changed agent, and its share to every ancestor. */
   flush(): void {
-    for (const held of [...this.agents.values()]) {
-      const share = shareOf(held.row);
-      const change = difference(held.share, share);
-      if (change === null) continue;
-      held.share = share;
-      this.addUp(held.row.id, change);
-    }
+    for (const held of [...this.agents.values()]) this.count(held);
     for (const held of this.agents.values()) this.write(held);
   }
 
@@ -170,6 +170,14 @@ export class Step {
       changes: this.changes,
       ended: this.ended,
     };
+  }
+
+  private count(held: Held): void {
+    const share = shareOf(held.row);
+    const change = difference(held.share, share);
+    if (change === null) return;
+    held.share = share;
+    this.addUp(held.row.id, change);
   }
 
   private addUp(from: number, change: Readonly<Share>): void {

@@ -98,7 +98,22 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   setPhase(step, agent, 'idle');
   step.turnEnded(turn);
   if (agent.parent !== 0) addOutcome(step, agent, turn, ending.outcome);
+  queueSteers(step, agent);
   if (agent.halted !== 0 || !openQueued(step, agent)) step.looks.set(agent.id, false);
+}
+
+/** A steer that came too late for its turn, however that ended, becomes a turn of its own: no user text is lost (I11). */
+function queueSteers(step: Step, agent: AgentRecord): void {
+  for (let after = 0; ;) {
+    const rows = step.store.range('inbox.agent', [agent.id], { after, limit: limits.slice });
+    for (const row of rows) {
+      after = row.id;
+      if (row.kind !== 'steer') continue;
+      step.store.remove('inbox', row.id);
+      queueTurn(step, agent, { text: row.text, sender: row.sender, key: null });
+    }
+    if (rows.length < limits.slice) return;
+  }
 }
 
 /** How a child's turn ended, for its parent to hear once (I8). A queued turn that opens next counts the child again. */
