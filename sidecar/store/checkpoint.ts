@@ -5,12 +5,11 @@ import type DatabaseConstructor from 'better-sqlite3';
 /** What a checkpoint worker is started with. */
 export interface CheckpointTask {
   readonly file: string;
-  /** macOS: flush the drive too. */
-  readonly fullSync: boolean;
+  /** An open descriptor of the same file, never closed by the worker. */
+  readonly descriptor: number;
 }
 
-export type CheckpointAnswer =
-  { readonly kind: 'done' } | { readonly kind: 'failed'; readonly message: string };
+export type CheckpointAnswer = { readonly kind: 'done' } | { readonly kind: 'failed' };
 
 export interface LogState {
   /** Pages in the log. */

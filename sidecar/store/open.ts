@@ -78,7 +78,7 @@ function openFiles(options: StoreOptions): OpenStore {
   }
   const room = new Room(directory);
   room.prepare();
-  const keeper = new WalKeeper(writer, { file, fullSync: options.durability === 'power' });
+  const keeper = new WalKeeper(writer, file);
   const store = new SqliteStore(writer, {
     committed: () => keeper.committed(),
     full: () => room.release(),
@@ -89,11 +89,14 @@ function openFiles(options: StoreOptions): OpenStore {
     reads: new SqliteReads(reader, file),
     walCounts: () => keeper.counts,
     close: () => {
-      store.settleIds();
-      keeper.close();
-      room.close();
-      reader.close();
-      writer.close();
+      try {
+        store.settleIds();
+      } finally {
+        keeper.close();
+        room.close();
+        reader.close();
+        writer.close();
+      }
     },
   };
 }

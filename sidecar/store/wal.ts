@@ -2,19 +2,23 @@
 //
 // A checkpoint copies the log into the database and syncs both: 0.1 s for 16 MB on a fast disk. That work is done
 // by a worker thread, started when the log first grows long and retired when calm, because it costs 9 MB. Only
-// the loop can make the log start over: it copies what was committed while the worker ran (at most
-// `walRestFrames`) between two commits, and the next commit then writes from the beginning of the file.
+// the loop can make the log start over: it copies what was committed while the worker ran (`walRestFrames`, more
+// when the log is very long) between two commits, and the next commit then writes from the beginning of the file.
 //
 // Promises: the log stays near `walLongFrames`; at `walHardFrames` the loop does all the work itself, because a
 // log without end fills the disk and makes every read and the next start slow.
 // Not here: when a commit is durable (that is the commit itself).
 
+import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type DatabaseConstructor from 'better-sqlite3';
 import { limits } from '../runtime/limits.ts';
 import { checkpointNow, logState } from './checkpoint.ts';
 import type { CheckpointAnswer, CheckpointTask, LogState } from './checkpoint.ts';
+
+/** The part of a long log that the loop may copy itself: at 64 MB that is 4 MB, some 10 ms. */
+const restShare = 1 / 16;
 
 /** What the keeper did so far; for `store/info` and for tests. */
 export interface WalCounts {
@@ -25,7 +29,9 @@ export interface WalCounts {
 
 export class WalKeeper {
   readonly #database: DatabaseConstructor.Database;
-  readonly #task: CheckpointTask;
+  readonly #file: string;
+  /** Descriptor of the database that the worker syncs; -1 before the first worker. See `#ensureWorker`. */
+  #descriptor = -1;
   #worker: Worker | null = null;
   #running = false;
   #closed = false;
@@ -39,10 +45,10 @@ export class WalKeeper {
   #workerRuns = 0;
   #longestOnLoopMs = 0;
 
-  /** `database` is the writer's connection. */
-  constructor(database: DatabaseConstructor.Database, task: CheckpointTask) {
+  /** `database` is the writer's connection, `file` its path. */
+  constructor(database: DatabaseConstructor.Database, file: string) {
     this.#database = database;
-    this.#task = task;
+    this.#file = file;
   }
 
   get counts(): WalCounts {
@@ -57,7 +63,7 @@ export class WalKeeper {
     if (this.#commits % limits.walLookCommits === 0) this.#look();
   }
 
-  /** Stops the worker. The log that is left is folded when the connection closes. */
+  /** Stops the worker. The log that is left is folded when the last connection closes. */
   close(): void {
     this.#closed = true;
     if (this.#idle !== null) clearTimeout(this.#idle);
@@ -105,9 +111,10 @@ export class WalKeeper {
     }
     const log = logState(this.#database);
     const rest = log.frames - log.done;
-    if (rest > limits.walRestFrames && this.#passes < limits.walPasses) return this.#start();
+    const allowed = Math.max(limits.walRestFrames, log.frames * restShare);
+    if (rest > allowed && this.#passes < limits.walPasses) return this.#start();
     this.#passes = 0;
-    if (rest <= limits.walRestFrames) this.#onLoop();
+    if (rest <= allowed) this.#onLoop();
   }
 
   #onLoop(): void {
@@ -123,8 +130,12 @@ export class WalKeeper {
     this.#retire = setTimeout(() => this.#retireWorker(), limits.walWorkerCalmMs).unref();
     if (this.#worker !== null) return this.#worker;
     if (this.#workerFailed) return null;
+    // The worker syncs through a descriptor that stays open: closing any descriptor of a database drops the locks
+    // that the process has on it (https://sqlite.org/howtocorrupt.html, 2.2).
+    if (this.#descriptor === -1) this.#descriptor = openSync(this.#file, 'r+');
+    const task: CheckpointTask = { file: this.#file, descriptor: this.#descriptor };
     const worker = new Worker(workerFile(), {
-      workerData: this.#task,
+      workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 },
     });
     worker.unref();
@@ -146,9 +157,16 @@ export class WalKeeper {
     this.#worker = null;
   }
 
+  /** Nothing of this process has the database open any more. */
+  #closeDescriptor(): void {
+    if (this.#descriptor !== -1) closeSync(this.#descriptor);
+    this.#descriptor = -1;
+  }
+
   /** A worker that cannot run leaves the work to the loop, at the hard bound. */
   #workerGone(worker: Worker, failed: boolean): void {
     if (failed) this.#workerFailed = true;
+    if (this.#closed) this.#closeDescriptor();
     if (this.#worker !== worker) return;
     this.#worker = null;
     this.#running = false;
