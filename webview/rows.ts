@@ -21,6 +21,9 @@ export interface Scroll {
   readonly offsetPx: number;
 }
 
+/** Sums of fractions end this close to where they should. */
+const roundingPx = 0.5;
+
 export const scrollStart: Scroll = { physicalPx: 0, offsetPx: 0 };
 
 export function fullHeight(extent: Extent): number {
@@ -40,7 +43,13 @@ export function scrolledTo(physicalPx: number, before: Scroll, extent: Extent): 
     const full = (physicalPx / lastPhysical(extent)) * lastFull(extent);
     return { physicalPx, offsetPx: full - physicalPx };
   }
-  return { physicalPx, offsetPx: clamp(physicalPx + before.offsetPx, 0, lastFull(extent)) - physicalPx };
+  const full = clamp(physicalPx + before.offsetPx, 0, lastFull(extent));
+  // At the very end the thumb cannot stand for less than a row, so the row goes all the way.
+  if (physicalPx <= 0 && full < extent.rowPx) return { physicalPx, offsetPx: -physicalPx };
+  if (lastPhysical(extent) <= physicalPx && lastFull(extent) - full < extent.rowPx) {
+    return { physicalPx, offsetPx: lastFull(extent) - physicalPx };
+  }
+  return { physicalPx, offsetPx: full - physicalPx };
 }
 
 /**
@@ -51,13 +60,18 @@ export function settled(scroll: Scroll, extent: Extent): Scroll {
   return atFull(scroll.physicalPx + scroll.offsetPx, extent);
 }
 
-/** Whether the thumb is within a window of an end while the rows are not: settle before the wheel sticks. */
+/** Whether the thumb is at an end, or within a window of it, while the rows are not: settle before the wheel sticks. */
 export function isCornered(scroll: Scroll, extent: Extent): boolean {
   if (!isScaled(extent)) return false;
+  const full = scroll.physicalPx + scroll.offsetPx;
   const due = settled(scroll, extent).physicalPx;
-  const start = scroll.physicalPx < extent.viewPx && extent.viewPx < due;
+  const last = lastPhysical(extent);
+  const start =
+    scroll.physicalPx <= 0 ? roundingPx < full : scroll.physicalPx < extent.viewPx && extent.viewPx < due;
   const end =
-    lastPhysical(extent) - scroll.physicalPx < extent.viewPx && due < lastPhysical(extent) - extent.viewPx;
+    last <= scroll.physicalPx
+      ? full < lastFull(extent) - roundingPx
+      : last - scroll.physicalPx < extent.viewPx && due < last - extent.viewPx;
   return start || end;
 }
 

@@ -22,6 +22,8 @@ export interface RowListOptions {
   readonly scroller: HTMLElement;
   /** Draws the row at an index into an element; called for every row in view, so it compares before it draws. */
   readonly draw: (element: HTMLElement, index: number) => void;
+  /** The element is no longer a row until it is drawn again. */
+  readonly erase: (element: HTMLElement) => void;
   /** Other rows are seen than before. */
   readonly moved: () => void;
 }
@@ -107,7 +109,9 @@ export class RowList {
     }
     for (let rest = to - from; rest < size; rest += 1) {
       const element = this.#pool[(from + rest) % size];
-      if (element !== undefined) element.hidden = true;
+      if (element === undefined || element.hidden) continue;
+      element.hidden = true;
+      this.#options.erase(element);
     }
   };
 

@@ -25,11 +25,19 @@ export interface RowPlace {
 /** Draws a row, or the space of one that is not known yet. */
 export function drawRow(element: HTMLElement, row: TreeRow | undefined, place: RowPlace): void {
   element.id = `row-${place.index}`;
+  element.dataset['index'] = String(place.index);
   element.setAttribute('aria-posinset', String(place.index + 1));
   element.setAttribute('aria-setsize', String(place.total));
   element.setAttribute('aria-selected', String(place.selected));
   if (row === undefined) drawUnknown(element);
   else drawKnown(element, row);
+}
+
+/** Takes back what would make an unused element pass for a row: its name, and being selected. */
+export function eraseRow(element: HTMLElement): void {
+  element.removeAttribute('id');
+  element.removeAttribute('data-index');
+  element.setAttribute('aria-selected', 'false');
 }
 
 function drawUnknown(element: HTMLElement): void {

@@ -18,7 +18,7 @@ import { treeIntent } from './keys.ts';
 import type { TreeIntent } from './keys.ts';
 import { RowList } from './list.ts';
 import { TreeModel } from './model.ts';
-import { drawRow } from './row.ts';
+import { drawRow, eraseRow } from './row.ts';
 
 export interface ViewParts {
   readonly root: HTMLElement;
@@ -27,7 +27,15 @@ export interface ViewParts {
   readonly announcer: Announcer;
 }
 
-type Drawn = { index: number; row: TreeRow | undefined; selected: boolean; total: number };
+/** What an element shows. Rows are compared by their agent: a reducer makes new rows around unchanged ones. */
+interface Drawn {
+  readonly index: number;
+  readonly total: number;
+  readonly selected: boolean;
+  readonly agent: TreeRow['agent'] | undefined;
+  readonly level: number | undefined;
+  readonly expanded: boolean | undefined;
+}
 
 export class TreeView {
   readonly #parts: ViewParts;
@@ -54,6 +62,10 @@ export class TreeView {
     this.#list = new RowList({
       scroller: this.#tree,
       draw: (element, index) => this.#drawRow(element, index),
+      erase: (element) => {
+        this.#drawn.delete(element);
+        eraseRow(element);
+      },
       moved: () => this.#moved(),
     });
     this.#tree.addEventListener('keydown', (event) => this.#keyDown(event));
@@ -131,7 +143,6 @@ export class TreeView {
       sightTemplate(sight, filter, (command) => this.#run(command)),
       this.#sight,
     );
-    this.#tree.hidden = sight !== 'rows';
     this.#tree.setAttribute('aria-label', say('tree.label'));
     this.#tree.setAttribute('aria-busy', String(searching));
     this.#setActive();
@@ -167,11 +178,17 @@ export class TreeView {
     const selected =
       index === this.#model.selectedRow && (row === undefined || row.agent.id === this.#model.selected);
     const { total } = this.#model;
+    const next: Drawn = {
+      index,
+      total,
+      selected,
+      agent: row?.agent,
+      level: row?.level,
+      expanded: row?.expanded,
+    };
     const drawn = this.#drawn.get(element);
-    const same = drawn !== undefined && drawn.row === row && drawn.index === index && drawn.total === total;
-    if (same && drawn.selected === selected) return;
-    this.#drawn.set(element, { index, row, selected, total });
-    element.dataset['index'] = String(index);
+    if (drawn !== undefined && isSame(drawn, next)) return;
+    this.#drawn.set(element, next);
     drawRow(element, row, { index, total, selected });
   }
 
@@ -328,4 +345,9 @@ function part(name: string): HTMLElement {
   const element = document.createElement('div');
   element.className = name;
   return element;
+}
+
+function isSame(a: Drawn, b: Drawn): boolean {
+  const samePlace = a.index === b.index && a.total === b.total && a.selected === b.selected;
+  return samePlace && a.agent === b.agent && a.level === b.level && a.expanded === b.expanded;
 }
