@@ -9,6 +9,9 @@ import { limits } from '../../sidecar/runtime/limits.ts';
 import { openStore } from '../../sidecar/store/open.ts';
 import { folder } from './folder.ts';
 
+/** What the log adds to each page (https://sqlite.org/fileformat2.html#walformat). */
+const frameHeaderBytes = 24;
+
 const logBytes = (directory: string): number => statSync(path.join(directory, 'roost.db-wal')).size;
 
 test('a log that grows is copied by the worker and starts over, while commits go on', async (t) => {
@@ -29,7 +32,9 @@ test('a log that grows is copied by the worker and starts over, while commits go
   }
   assert.ok(open.walCounts().workerRuns > 0);
   assert.ok(longest >= limits.walLongFrames * limits.pageBytes);
-  assert.ok(longest < limits.walHardFrames * limits.pageBytes, `${longest} bytes`);
+  // On a machine that gives the worker no time the hard bound holds, and the commits until the next look at it.
+  const most = (limits.walHardFrames + limits.walLookCommits * 40) * (limits.pageBytes + frameHeaderBytes);
+  assert.ok(longest < most, `${longest} bytes`);
   assert.equal(open.store.get('place', commits * 20)?.path.startsWith(`${commits - 1} `), true);
   assert.deepEqual(open.reads.doctor().findings, []);
 });
