@@ -44,7 +44,7 @@ export function handle(step: Step, event: RuntimeEvent): void {
     case 'verdictWritten':
       return onVerdictWritten(step, event.verdict, event.done);
     case 'keys':
-      return wakeWaiting(step, 'key', 0);
+      return onKeys(step);
     case 'keysMore':
       return wakeWaiting(step, 'key', event.after);
     case 'budgetsMore':
@@ -79,12 +79,20 @@ function onProvider(step: Step, event: Extract<RuntimeEvent, { kind: 'provider/s
   });
 }
 
+/** Somebody new may have keys: they are asked too, whoever is being asked at the moment. */
+function onKeys(step: Step): void {
+  step.after(() => step.rt.askingKey.clear());
+  wakeWaiting(step, 'key', 0);
+}
+
 /** Agents that wait for a key or for held budget look again, a slice at a time. Those with an open request wait for the person. */
 function wakeWaiting(step: Step, why: 'key' | 'budget', after: number): void {
   const rows = step.store.range('agent.waiting', [why], { after, limit: limits.slice });
   for (const row of rows) {
     const agent = step.agent(row.id);
-    if (agent.requests === 0) startRound(step, agent);
+    // The row is as of the last commit; an earlier event of this step may have moved the agent.
+    const parked = agent.phase === 'waiting' && agent.why === why;
+    if (parked && agent.requests === 0) startRound(step, agent);
   }
   const last = rows.at(-1);
   if (rows.length < limits.slice || last === undefined) return;

@@ -218,6 +218,7 @@ export class Checks {
   #touchedAgent(id: number, news: News, missing: (what: string) => void): void {
     const agent = this.#sim.disk.row('agent', id);
     if (agent === undefined) return;
+    this.#sim.trace('agent', `${id} ${agent.phase} ${agent.why ?? ''} turn ${agent.turn}`);
     if (!news.agents.has(id)) missing(`agent ${id}`);
     const wrong = oddPhase(agent);
     if (wrong !== null) this.#sim.fail('S2', `agent ${id} ${wrong}`);

@@ -106,7 +106,7 @@ export class FakeTools implements Tools {
       this.#tell(outside, outcome);
       return cancel;
     }
-    if (outside.life === 'claimable') {
+    if (outside.life === 'claimable' || outside.life === 'neverStarts') {
       if (sim.canary !== 'judgedBeforeClaim') outside.life = 'neverStarts';
       this.#tell(outside, { status: 'error', text: 'It never started: Roost ended before.' });
     } else if (outside.life === 'exited') this.#tell(outside, this.#record(outside));

@@ -111,7 +111,7 @@ export class Workload {
     return {
       microUsd: maybe([0, 50_000, 300_000, 5_000_000]),
       tokens: maybe([0, 20_000, 100_000, 1_000_000]),
-      agents: maybe([1, 3, 10]),
+      agents: maybe([1, 3, 10, 25]),
       depth: maybe([0, 1, 2]),
       wallMs: maybe([1_000, 60_000]),
     };
