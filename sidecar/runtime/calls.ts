@@ -142,19 +142,22 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
 /** Gives back what a started call holds: its command slot, unless that is lent out already, and its place in memory. */
 export function releaseCall(step: Step, call: CallRecord): void {
   const { rt } = step;
-  if (call.state === 'started' && evidenceOf(call).slot && !rt.lent.has(call.id)) step.slots.commandUsed -= 1;
+  if (call.state === 'started' && evidenceOf(call).slot && !isLent(step, call.id)) step.slots.commandUsed -= 1;
   step.after(() => {
     rt.lent.delete(call.id);
     rt.calling.delete(call.id);
   });
 }
 
+const isLent = (step: Step, call: number): boolean => step.lends.get(call) ?? step.rt.lent.has(call);
+
 /** The command of a call waits inside Roost, or no longer does: its slot is lent out meanwhile (I5). */
 export function onLend(step: Step, id: number, lent: boolean): void {
   const { rt } = step;
   const call = openCall(step, id);
-  if (call === null || call.state !== 'started' || !evidenceOf(call).slot || rt.lent.has(id) === lent) return;
+  if (call === null || call.state !== 'started' || !evidenceOf(call).slot || isLent(step, id) === lent) return;
   step.slots.commandUsed += lent ? -1 : 1;
+  step.lends.set(id, lent);
   step.after(() => void (lent ? rt.lent.add(id) : rt.lent.delete(id)));
 }
 

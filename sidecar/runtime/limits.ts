@@ -76,7 +76,7 @@ export const limits = {
   /** Calls of one client without an answer yet. Past it a call is answered `overloaded`; waits count too. */
   pendingCalls: 256,
   /** Messages of one client that were read but not looked at. Past it nothing more is read from its socket. */
-  unreadMessages: 64,
+  unreadMessages: 32,
   /** Bytes of one message header. LSP needs under 100; a longer one is not our protocol: the connection ends. */
   headerBytes: 1_024,
   /** Bytes of one message from a client: the longest text of a person (1 MB), escaped. Longer: the connection ends. */
@@ -161,7 +161,7 @@ export const limits = {
   walKeptBytes: 16 * 1024 * 1024,
   /** Pages of the log (16 MB) from which the worker copies it into the database. */
   walLongFrames: 4_096,
-  /** Pages of the log (256 MB) at which the loop copies it itself, whatever that takes: the disk is slower than the fleet. */
+  /** Pages of the log (256 MB) at which the loop waits until it is copied: the disk is slower than the fleet. */
   walHardFrames: 65_536,
   /** Pages that the loop copies between two commits so that the log can start over: 256 pages and a sync take 2 ms. */
   walRestFrames: 256,
@@ -201,7 +201,7 @@ export const limits = {
   /** Agents looked at in one call of a filter: 2,000 rows take about 4 ms. */
   searchSlice: 2_000,
   /** Matches that a filter keeps: nobody scrolls through more; a longer filter finds the rest. */
-  searchMatches: 10_000,
+  filterMatches: 10_000,
   /** Filters that are remembered. The oldest starts over when it is asked for again. */
   searches: 8,
   /** Agents of each phase looked at to say whether a script answers: the flag is a warning, not a count. */
@@ -221,8 +221,8 @@ export const limits = {
   deadlineTickMs: 1_000,
   /** Streams of one HTTP/2 session. Providers allow 100; fewer lose fewer when a session dies. More open another. */
   streamsPerSession: 64,
-  /** Share of all streams in use from which another session is opened ahead of need. */
-  sessionsAheadShare: 0.75,
+  /** Free streams below which another session is opened ahead of need: a burst of this many waits for no handshake. */
+  streamsAhead: 16,
   /** Connections that one provider's pool opens at the same time: a TLS handshake costs about 1 ms of the loop. */
   connecting: 16,
   /** Requests that wait for a connection of one provider. Past it a request is cut at once. */
@@ -316,8 +316,15 @@ export const limits = {
   searchMs: 20_000,
   /** Bytes of a file that is searched: larger ones are data. */
   searchFileBytes: 4 * 1024 * 1024,
+  /** Bytes of a matching line that are shown, and of what ripgrep says about a wrong pattern. */
+  searchLineBytes: 300,
+  searchProblemChars: 1_000,
   /** Files that the search without ripgrep looks at. */
   searchFiles: 20_000,
+  /** Characters of a command in the title of a request; the whole is in its detail. */
+  askTitleChars: 500,
+  /** Bytes of the diff that the model is told after an edit, so that it need not read the file again. */
+  editEchoBytes: 4 * 1024,
   /** Bytes of the diff that a person is shown with an approval. */
   askDetailBytes: 64 * 1024,
 } as const;

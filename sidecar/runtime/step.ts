@@ -46,6 +46,9 @@ export class Step {
   /** Held budget came free: agents that wait for some look again, once a step. */
   budgetFreed = false;
 
+  /** Slots of commands that were lent out (true) or taken back in this step: `rt.lent` follows after the commit. */
+  readonly lends = new Map<number, boolean>();
+
   private readonly agents = new Map<number, Held>();
   private readonly lists = new Set<number>();
   private readonly spoke = new Set<number>();
