@@ -1,5 +1,7 @@
 // The read methods: answered from the last commit, without the runtime.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { RoostError } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type { Reads, Review } from '../ports.ts';
@@ -57,8 +59,18 @@ export function createAnswers(reads: Reads, detail: Review['detail']): Answers {
         throw new RoostError('change/unknown', `There is no change ${change}.`, { change });
       return new Promise((resolve) => detail(found.row, found.file, resolve));
     },
-    'store/doctor': () => reads.doctor(),
+    'store/doctor': () => examine(reads),
   };
+}
+
+/** Slice by slice, so that the others are served meanwhile (I18). */
+async function examine(reads: Reads): Promise<Result<'store/doctor'>> {
+  const slices = reads.examine();
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done === true) return slice.value;
+    await nextTurn();
+  }
 }
 
 const rows = (wanted: number): number => Math.min(wanted, limits.pageRows);

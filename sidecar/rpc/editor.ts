@@ -4,9 +4,10 @@
 // answer within limits.editorMs counts as not there, and then the file on disk is what there is. A key is asked
 // of every client that offers secrets; the first that has it wins (DESIGN §2).
 
-import { realpath } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { EditorAbility, EditorMethods } from '../protocol/methods.ts';
 import type { Clients } from '../ports.ts';
@@ -39,6 +40,8 @@ export class Editors implements Clients, Buffers {
   readonly #options: EditorsOptions;
   /** Clients that said hello, each with the folders of its window. */
   readonly #folders = new Map<Peer, Set<string>>();
+  /** Folders whose links are still being resolved. */
+  readonly #resolving = new Set<Promise<void>>();
 
   constructor(options: EditorsOptions) {
     this.#options = options;
@@ -50,7 +53,15 @@ export class Editors implements Clients, Buffers {
     const known = new Set(named);
     this.#folders.set(peer, known);
     // Tools name files with links resolved; a window names its folders as they were opened.
-    for (const folder of named) realpath(folder, (error, real) => void (error === null && known.add(real)));
+    for (const folder of named) {
+      const resolving = realpath(folder)
+        .then(
+          (real) => void known.add(real),
+          () => undefined, // not there: no file is in it either
+        )
+        .finally(() => this.#resolving.delete(resolving));
+      this.#resolving.add(resolving);
+    }
   }
 
   remove(peer: Peer): void {
@@ -106,10 +117,14 @@ export class Editors implements Clients, Buffers {
     wanted: (answer: Answer<M>) => boolean,
   ): Promise<Answer<M> | null> {
     const { path: file } = params;
+    const withinMs = this.#options.editorMs ?? limits.editorMs;
+    // A folder on a dead mount may take for ever; it is not waited for longer than a window.
+    if (this.#resolving.size !== 0) {
+      await Promise.race([Promise.all(this.#resolving), sleep(withinMs, undefined, { ref: false })]);
+    }
     const windows = this.#ableTo('buffers')
       .filter((peer) => [...(this.#folders.get(peer) ?? [])].some((folder) => holds(folder, file)))
       .sort((a, b) => b.usedMs - a.usedMs);
-    const withinMs = this.#options.editorMs ?? limits.editorMs;
     for (const peer of windows) {
       const answer = await new Promise<Answer<M> | null>((resolve) => {
         askWithin(peer, { method, params, withinMs }, (answered, late) => {

@@ -2,7 +2,8 @@
 //
 // vscode-jsonrpc's own reader keeps whatever it is sent: a header without end, a message of any announced size.
 // This one stops at limits.headerBytes and limits.clientMessageBytes, refuses what is not JSON-RPC, and reads no
-// further while limits.unreadMessages wait to be looked at. Its writer hands every message to the socket at once,
+// further while limits.unreadMessages wait to be looked at or limits.clientBufferBytes of answers wait to be read:
+// who asks without reading the answers is not listened to. Its writer hands every message to the socket at once,
 // so that `writableLength` is all that a slow client costs. Not here: what a message means.
 
 import type { Socket } from 'node:net';
@@ -43,6 +44,7 @@ export class BoundedReader extends AbstractMessageReader {
       this.#sizeBytes += chunk.length;
       this.#advance();
     });
+    this.#socket.on('drain', () => this.#goOn());
     this.#socket.on('error', (error) => this.fireError(error));
     this.#socket.on('close', () => this.fireClose());
     return { dispose: () => this.stop() };
@@ -51,9 +53,7 @@ export class BoundedReader extends AbstractMessageReader {
   /** A message was looked at; there is room for another. */
   looked(): void {
     this.#unread -= 1;
-    if (this.#ended || !this.#socket.isPaused() || limits.unreadMessages / 2 < this.#unread) return;
-    this.#socket.resume();
-    this.#advance();
+    this.#goOn();
   }
 
   /** Reads nothing more, for good. */
@@ -66,7 +66,7 @@ export class BoundedReader extends AbstractMessageReader {
   #advance(): void {
     try {
       while (!this.#ended) {
-        if (limits.unreadMessages <= this.#unread) {
+        if (this.#full()) {
           this.#socket.pause();
           return;
         }
@@ -81,6 +81,16 @@ export class BoundedReader extends AbstractMessageReader {
       this.stop();
       this.fireError(error);
     }
+  }
+
+  #full(): boolean {
+    return limits.unreadMessages <= this.#unread || limits.clientBufferBytes < this.#socket.writableLength;
+  }
+
+  #goOn(): void {
+    if (this.#ended || !this.#socket.isPaused() || this.#full()) return;
+    this.#socket.resume();
+    this.#advance();
   }
 
   #takeHeader(): number | null {

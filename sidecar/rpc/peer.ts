@@ -95,9 +95,10 @@ export class Peer {
   }
 
   /** Says that this connection cannot go on, and ends it. */
-  refuse(message: string): void {
+  refuse(message: string, code: ErrorCode = 'request/invalid'): void {
     if (this.#ended) return;
-    const error = { code: ErrorCodes.ParseError, message, data: { code: 'request/invalid' } };
+    const number = code === 'request/invalid' ? ErrorCodes.ParseError : errorNumber(code);
+    const error = { code: number, message, data: { code } };
     this.#writer.writeText(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
     this.end();
   }

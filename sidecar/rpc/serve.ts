@@ -142,12 +142,13 @@ class Serving {
     });
     this.peers.add(peer);
     if (this.#closed || limits.clients < this.peers.size) {
-      peer.refuse(`${this.peers.size - 1} clients are connected already. Close some, or try again later.`);
+      const said = `${this.peers.size - 1} clients are connected already. Close some, or try again later.`;
+      peer.refuse(said, 'overloaded');
       return;
     }
     // A connection that says nothing holds nothing but this timer.
     setTimeout(() => {
-      if (peer.hello === null) peer.refuse('No hello came. The first call of a connection must be hello.');
+      if (peer.hello === null) peer.refuse('No hello came. It must be the first call.', 'protocol/hello');
     }, this.#options.helloMs ?? limits.helloMs).unref();
   }
 

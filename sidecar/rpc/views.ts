@@ -202,6 +202,9 @@ function shape({ rows, ...rest }: TreeWindow): string {
 /** Streamed text in one action: a character is at most six bytes of JSON. More than this at once is said by a snapshot. */
 const deltaChars = Math.floor(roomBytes / 6);
 
+/** Pages of new entries read in one step. A page is at most 256 KB; the state keeps no more than fits into two. */
+const stepPages = 4;
+
 export class AgentView implements View {
   readonly everyMs = limits.panelFrameMs;
   readonly paged = false;
@@ -283,13 +286,9 @@ export class AgentView implements View {
       return { actions: [], reset: this.snapshot() };
     const actions: Action[] = [];
     if (look.ended) actions.push({ kind: 'agent/streamEnd' });
-    if (look.entries) {
-      const entries = reads.entriesAfter(this.#cursor, this.#agent, tailEntries);
-      // So many at once: the state keeps no more than this anyway.
-      if (entries.length === tailEntries) return { actions: [], reset: this.snapshot() };
-      for (const entry of entries) actions.push({ kind: 'agent/entries', entries: [fitEntry(entry)] });
-      this.#cursor = entries.at(-1)?.id ?? this.#cursor;
-    }
+    const entries = look.entries ? this.#newEntries() : [];
+    if (entries === null) return { actions: [], reset: this.snapshot() };
+    actions.push(...entryActions(entries));
     if (look.calls) actions.push({ kind: 'agent/calls', calls: takeFitting(this.#calls(), roomBytes) });
     if (look.requests) {
       actions.push({ kind: 'agent/requests', requests: fitRequests(reads.requestsOf(this.#agent)) });
@@ -300,7 +299,20 @@ export class AgentView implements View {
       actions.push({ kind: 'agent/delta', text: this.#text, thinking: this.#thinking });
     }
     this.#forget();
-    return { actions: joinEntries(actions) };
+    return { actions };
+  }
+
+  /** Entries that the client does not have; null when there are so many that a snapshot says it shorter. */
+  #newEntries(): readonly Entry[] | null {
+    const entries: Entry[] = [];
+    for (let pages = 0; pages < stepPages; pages++) {
+      const page = this.#shared.reads.entriesAfter(this.#cursor, this.#agent, tailEntries);
+      this.#cursor = page.at(-1)?.id ?? this.#cursor;
+      entries.push(...page.map((entry) => fitEntry(entry)));
+      if (page.length === 0) return entries;
+      if (tailEntries <= entries.length) return null;
+    }
+    return null;
   }
 
   #forget(): void {
@@ -318,22 +330,15 @@ export class AgentView implements View {
   }
 }
 
-/** Entries were cut to size one by one; those that fit into a frame together travel as one action. */
-function joinEntries(actions: readonly Action[]): readonly Action[] {
-  const joined: Action[] = [];
-  let bytes = 0;
-  for (const action of actions) {
-    const last = joined.at(-1);
-    const size = action.kind === 'agent/entries' ? sizeBytes(action) : 0;
-    if (action.kind === 'agent/entries' && last?.kind === 'agent/entries' && bytes + size <= roomBytes) {
-      joined[joined.length - 1] = { kind: 'agent/entries', entries: [...last.entries, ...action.entries] };
-      bytes += size;
-    } else {
-      joined.push(action);
-      bytes = size;
-    }
+/** Entries in actions that each fit into a frame. */
+function entryActions(entries: readonly Entry[]): Action[] {
+  const actions: Action[] = [];
+  for (let rest = entries; 0 < rest.length;) {
+    const part = takeFitting(rest, roomBytes);
+    actions.push({ kind: 'agent/entries', entries: part });
+    rest = rest.slice(part.length);
   }
-  return joined;
+  return actions;
 }
 
 /** The newest part of a text whose JSON has at most so many bytes. */
@@ -429,7 +434,8 @@ class LogView implements View {
       roomBytes,
     );
     this.#cursor = entries.at(-1)?.id ?? this.#cursor;
-    this.#more = page.length === limits.logEntries || entries.length < page.length;
+    // A short page is not the end, an empty one is.
+    this.#more = 0 < page.length;
     const actions: Action[] = entries.length === 0 ? [] : [{ kind: 'log/entries', entries }];
     if (!this.#more && !this.#caughtUp) {
       this.#caughtUp = true;
