@@ -163,6 +163,8 @@ export const limits = {
   walLongFrames: 4_096,
   /** Pages of the log (256 MB) at which the loop waits until it is copied: the disk is slower than the fleet. */
   walHardFrames: 65_536,
+  /** The longest that the loop waits there; a disk that is slower still lets the log grow until the next look. */
+  walHardWaitMs: 2_000,
   /** Pages that the loop copies between two commits so that the log can start over: 256 pages and a sync take 2 ms. */
   walRestFrames: 256,
   /** Passes of the worker in a row; each leaves less. Past it the next look starts over. */

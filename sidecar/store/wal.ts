@@ -5,7 +5,7 @@
 // the loop can make the log start over: it copies what was committed while the worker ran (`walRestFrames`, more
 // when the log is very long) between two commits, and the next commit then writes from the beginning of the file.
 //
-// Promises: the log stays near `walLongFrames`; at `walHardFrames` the loop does all the work itself, because a
+// Promises: the log stays near `walLongFrames`; at `walHardFrames` the loop waits until all of it is copied, because a
 // log without end fills the disk and makes every read and the next start slow.
 // Not here: when a commit is durable (that is the commit itself).
 
@@ -76,7 +76,7 @@ export class WalKeeper {
   #look(): void {
     const log = logState(this.#database);
     if (log.frames < limits.walLongFrames) return;
-    if (log.frames >= limits.walHardFrames) this.#onLoop();
+    if (log.frames >= limits.walHardFrames) this.#allOnLoop();
     else this.#start();
   }
 
@@ -115,6 +115,21 @@ export class WalKeeper {
     if (rest > allowed && this.#passes < limits.walPasses) return this.#start();
     this.#passes = 0;
     if (rest <= allowed) this.#onLoop();
+  }
+
+  /**
+   * Holds the loop until the whole log is copied: commits must not outrun the disk. While the worker copies, a
+   * checkpoint of the loop is refused at once, in every mode (https://sqlite.org/c3ref/wal_checkpoint_v2.html).
+   */
+  #allOnLoop(): void {
+    const until = performance.now() + limits.walHardWaitMs;
+    const pause = new Int32Array(new SharedArrayBuffer(4));
+    do {
+      this.#onLoop();
+      const log = logState(this.#database);
+      if (log.frames === log.done) return;
+      Atomics.wait(pause, 0, 0, 2);
+    } while (performance.now() < until);
   }
 
   #onLoop(): void {
