@@ -42,6 +42,7 @@ export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): v
   step.unsettled.add(agent.id);
   step.callsChanged(agent.id);
   step.after(() => {
+    if (step.closedCalls.has(call.id)) return;
     const cancel = rt.tools.prepare(job, (prepared) =>
       rt.post({ kind: 'prepared', call: callId(call.id), prepared }),
     );
@@ -116,7 +117,11 @@ function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   );
   step.callsChanged(agent.id);
   step.unsettled.add(agent.id);
-  step.after(() => rt.calling.set(call.id, rt.tools.run(job, data, hearTool(rt, call))));
+  step.after(() => {
+    // An interrupt in the same step comes first: a call that has its result must not act.
+    if (step.closedCalls.has(call.id)) return;
+    rt.calling.set(call.id, rt.tools.run(job, data, hearTool(rt, call)));
+  });
 }
 
 /** Where a running tool posts. */
@@ -142,7 +147,8 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
 /** Gives back what a started call holds: its command slot, unless that is lent out already, and its place in memory. */
 export function releaseCall(step: Step, call: CallRecord): void {
   const { rt } = step;
-  if (call.state === 'started' && evidenceOf(call).slot && !isLent(step, call.id)) step.slots.commandUsed -= 1;
+  if (call.state === 'started' && evidenceOf(call).slot && !isLent(step, call.id))
+    step.slots.commandUsed -= 1;
   step.after(() => {
     rt.lent.delete(call.id);
     rt.calling.delete(call.id);
@@ -155,7 +161,8 @@ const isLent = (step: Step, call: number): boolean => step.lends.get(call) ?? st
 export function onLend(step: Step, id: number, lent: boolean): void {
   const { rt } = step;
   const call = openCall(step, id);
-  if (call === null || call.state !== 'started' || !evidenceOf(call).slot || isLent(step, id) === lent) return;
+  if (call === null || call.state !== 'started' || !evidenceOf(call).slot || isLent(step, id) === lent)
+    return;
   step.slots.commandUsed += lent ? -1 : 1;
   step.lends.set(id, lent);
   step.after(() => void (lent ? rt.lent.add(id) : rt.lent.delete(id)));

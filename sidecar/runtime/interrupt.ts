@@ -29,8 +29,7 @@ export function stopWork(step: Step, agent: AgentRecord, text: string): void {
   leaveQueues(step, agent.id);
   dropWaits(step, agent.id);
   for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice })) {
-    const cancel = step.rt.calling.get(call.id);
-    if (cancel !== undefined) step.after(cancel);
+    step.after(() => step.rt.calling.get(call.id)?.());
     releaseCall(step, call);
     finishCall(step, agent, call, { status: 'interrupted', text });
   }

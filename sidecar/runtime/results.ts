@@ -38,6 +38,7 @@ export function finishCall(step: Step, agent: AgentRecord, call: CallRecord, res
     ...(result.whole === undefined ? {} : { blob: blobId(step.store.putBlob(result.whole)) }),
   };
   const entry = step.addEntry(agent, call.turn, body);
+  step.closedCalls.add(call.id);
   setCall(step, call, { state: stateOf[result.status], open: 0, result: entry });
   step.callsChanged(agent.id);
   step.unsettled.add(agent.id);

@@ -217,7 +217,7 @@ export class Sim {
       model,
       tools: new FakeTools(this, process),
       review: new FakeReview(this, process),
-      clock: this.world.clock(process),
+      clock: this.world.clock(process, this.swarm.loopMs),
       random: this.chance,
       clients: {
         secret: (_provider, post) => {

@@ -58,6 +58,8 @@ export interface Swarm {
   readonly modelMs: number;
   readonly toolMs: number;
   readonly personMs: number;
+  /** Time that the loop takes before its next group: events pile up and share a step. */
+  readonly loopMs: number;
   readonly priced: boolean;
   readonly budgets: number;
   readonly needsKey: boolean;
@@ -85,6 +87,7 @@ export function drawSwarm(chance: Chance): Swarm {
     modelMs: chance.pick([1, 50, 2_000]),
     toolMs: chance.pick([1, 50, 5_000]),
     personMs: chance.pick([10, 1_000, 20_000]),
+    loopMs: chance.pick([0, 0, 1, 20, 1_000]),
     priced: chance.hits(0.8),
     budgets: chance.pick([0, 0, 0.3, 1]),
     needsKey: chance.hits(0.2),

@@ -71,8 +71,9 @@ export class World {
     for (const clock of this.#alarms) clock.jumped();
   }
 
-  clock(process: Process): Clock {
-    const clock = new WorldClock(this, process);
+  /** `loopMs`: how long the loop of the process is busy with other things, on average, before it takes up its queue. */
+  clock(process: Process, loopMs: number): Clock {
+    const clock = new WorldClock(this, process, loopMs);
     for (const other of this.#alarms) if (!other.process.alive) this.#alarms.delete(other);
     this.#alarms.add(clock);
     return clock;
@@ -121,13 +122,15 @@ function before(a: Planned, b: Planned): boolean {
 class WorldClock implements Clock {
   readonly process: Process;
   readonly #world: World;
+  readonly #loopMs: number;
   #atMs: number | null = null;
   #ring: (() => void) | null = null;
   #generation = 0;
 
-  constructor(world: World, process: Process) {
+  constructor(world: World, process: Process, loopMs: number) {
     this.#world = world;
     this.process = process;
+    this.#loopMs = loopMs;
   }
 
   nowMs(): number {
@@ -148,7 +151,8 @@ class WorldClock implements Clock {
   }
 
   soon(work: () => void): void {
-    this.#world.later(0, work, this.process);
+    const delayMs = this.#loopMs === 0 ? 0 : this.#world.chance.around(this.#loopMs);
+    this.#world.later(delayMs, work, this.process);
   }
 
   jumped(): void {
