@@ -78,7 +78,7 @@ export class Http2 implements Wire {
     return best;
   }
 
-  /** Opens as many connections as the waiting need, and one more when nearly all streams are in use. */
+  /** Opens as many connections as the waiting need, and one more before the last streams are taken. */
   private grow(): void {
     if (this.retired && this.waiting.length === 0) return;
     let room = 0;
@@ -91,7 +91,7 @@ export class Http2 implements Wire {
     const capacity = room + load + this.attempts.size * limits.streamsPerSession;
     const wanted = load + this.waiting.length;
     let missing = Math.ceil((wanted - capacity) / limits.streamsPerSession);
-    if (missing <= 0 && wanted > 0 && wanted >= capacity * limits.sessionsAheadShare) missing = 1;
+    if (missing <= 0 && wanted > 0 && capacity - wanted < limits.streamsAhead) missing = 1;
     while (missing-- > 0 && this.attempts.size < limits.connecting) this.connect();
   }
 

@@ -110,12 +110,11 @@ function fromFields(error: JsonObject, nowMs: number): number | null {
 }
 
 const spoken =
-  /(?:try again|retry|wait|available|reset\w*)[^.\d]{0,40}?((?:\d+(?:\.\d+)?\s*(?:milliseconds?|seconds?|minutes?|hours?|days?|ms|s|m|h|d)\b\s*)+)/i;
+  /(?:try again|retry|wait|available|reset\w*)[^.\d]{0,40}?((?:\d+(?:\.\d+)?\s*(?:milliseconds?|seconds?|minutes?|hours?|days?|ms|s|m|h|d)(?![a-z])\s*)+)/i;
 
 /** "Please try again in 1m26.4s", "retry in 20 seconds". */
 function fromWords(message: string, nowMs: number): number | null {
-  const match =
-    spoken.exec(message) ?? /((?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)(?=[.,;)\s]|$)[^.]*\btry again/i.exec(message);
+  const match = spoken.exec(message);
   const words = match?.[1];
   if (words === undefined) return null;
   let sum = 0;
