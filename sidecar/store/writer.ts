@@ -44,6 +44,8 @@ export class SqliteStore implements Store {
   readonly #savepoint: Statement;
   readonly #release: Statement;
   readonly #rollbackTo: Statement;
+  /** A transaction is running. Asked at every change, so it is not asked of SQLite: that is 0.3 µs more. */
+  #open = false;
   /** The first error of SQLite in this transaction: whoever catches it, the transaction cannot commit any more. */
   #broken: unknown = null;
   /** Why no transaction is taken any more. */
@@ -65,9 +67,10 @@ export class SqliteStore implements Store {
   /** @throws what `work` throws, after the rollback; `store/failed` when the disk failed (now or before). */
   transact<T>(work: () => T): CommitResult<T> {
     if (this.#dead !== null) throw this.#dead;
-    if (this.#database.inTransaction) throw new RoostError('internal', 'A transaction is open already.');
+    if (this.#open) throw new RoostError('internal', 'A transaction is open already.');
     const ids = this.#idsNow();
     this.#broken = null;
+    this.#open = true;
     let value: T;
     try {
       this.#begin.run();
@@ -75,6 +78,8 @@ export class SqliteStore implements Store {
       if (this.#broken === null) this.#commit.run();
     } catch (error) {
       return this.#undo(error, ids);
+    } finally {
+      this.#open = false;
     }
     if (this.#broken !== null) return this.#undo(this.#broken, ids);
     this.#watch.committed();
@@ -83,7 +88,7 @@ export class SqliteStore implements Store {
 
   /** @throws what `work` throws. After an error of SQLite the whole transaction is lost, not only this part. */
   attempt<T>(work: () => T): T {
-    if (!this.#database.inTransaction) throw new RoostError('internal', 'No transaction is open.');
+    if (!this.#open) throw new RoostError('internal', 'No transaction is open.');
     const ids = this.#idsNow();
     this.#savepoint.run();
     try {
@@ -184,7 +189,7 @@ export class SqliteStore implements Store {
   }
 
   #mustBeOpen(): void {
-    if (!this.#database.inTransaction) throw new RoostError('internal', 'Rows change only in a transaction.');
+    if (!this.#open) throw new RoostError('internal', 'Rows change only in a transaction.');
   }
 
   /** Remembers an error that ends the transaction, whoever catches it on its way up. */
