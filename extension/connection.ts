@@ -56,6 +56,8 @@ export interface Setup {
   readonly can: readonly EditorAbility[];
   readonly editor: EditorHandlers;
   readonly log: Log;
+  /** For tests; limits.backOffMs otherwise. */
+  readonly backOffMs?: readonly number[];
 }
 
 export class Connection {
@@ -167,9 +169,9 @@ export class Connection {
   async #bring(): Promise<void> {
     if (this.#bringing) return;
     this.#bringing = true;
+    const { backOffMs = limits.backOffMs } = this.#setup;
     for (let attempt = 0; !this.#disposed; attempt += 1) {
-      if (0 < attempt)
-        await this.#wait(limits.backOffMs[Math.min(attempt, limits.backOffMs.length) - 1] ?? 0);
+      if (0 < attempt) await this.#wait(backOffMs[Math.min(attempt, backOffMs.length) - 1] ?? 0);
       if (this.#disposed) break;
       try {
         await this.#attach();

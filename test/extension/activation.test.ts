@@ -1,0 +1,226 @@
+// The whole extension on a stand-in for the editor and a fake sidecar: what it registers is what package.json
+// says, nothing starts untrusted or unasked, and commands do what they are given.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import type { ExtensionContext } from 'vscode';
+import { emptyAttention } from '../../sidecar/protocol/attention.ts';
+import type { AttentionState } from '../../sidecar/protocol/attention.ts';
+import { emptyFleet } from '../../sidecar/protocol/fleet.ts';
+import type { Channel, Snapshot } from '../../sidecar/protocol/frame.ts';
+import { panelCommands } from '../../sidecar/protocol/panel.ts';
+import { root } from '../support/tool.ts';
+import { FakeSidecar, temporaryStore } from './fakeSidecar.ts';
+import { changeDetail, changeRow, hunk, requestRow } from './rows.ts';
+import { events, extensionContext, seen, standIn } from './vscode.ts';
+
+type Manifest = {
+  contributes: {
+    commands: { command: string; title: string }[];
+    menus: Record<string, { command: string }[]>;
+    keybindings: { command: string; key: string; when?: string }[];
+    views: Record<string, { id: string }[]>;
+    configuration: { properties: Record<string, { scope: string }> };
+  };
+  capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
+};
+
+const text = readFileSync(path.join(root, 'package.json'), 'utf8');
+const manifest = JSON.parse(text) as Manifest;
+const { contributes } = manifest;
+const { store, remove } = temporaryStore();
+let attention: AttentionState = {
+  ...emptyAttention,
+  requests: [requestRow(1, { cluster: 'npm test' }), requestRow(2, { cluster: 'npm test' }), requestRow(3)],
+  requestsTotal: 3,
+  reviews: [changeRow(4)],
+  reviewsTotal: 1,
+};
+const sidecar = new FakeSidecar(store, {
+  'follow/open': ({ channel }: { channel: Channel }) => ({
+    follow: followOf[channel.kind],
+    seq: 0,
+    snapshot: snapshotOf(channel),
+  }),
+  'provider/set': () => ({}),
+  'model/list': () => ({ models: [{ id: 'scripted/demo', scripted: true }], default: 'scripted/demo' }),
+  'agent/start': () => ({ agent: 7, turn: 8, name: 'lead' }),
+  'agent/get': () => ({ name: 'lead' }),
+  'request/answer': () => ({ state: 'applied' }),
+  'change/get': () => changeDetail(changeRow(4), [hunk('h', 3)]),
+  'request/answerMany': () => ({ applied: 2, stale: 0 }),
+});
+
+const followOf: Partial<Record<Channel['kind'], number>> = { fleet: 1, requests: 2, changes: 3 };
+
+function snapshotOf(channel: Channel): Snapshot {
+  if (channel.kind === 'requests') return { kind: 'requests', state: attention };
+  if (channel.kind === 'changes') return { kind: 'changes', state: { rows: attention.reviews, more: false } };
+  return { kind: 'fleet', state: { ...emptyFleet, agents: 3, decisions: 3, scripted: true } };
+}
+
+const context = extensionContext(root) as ExtensionContext;
+standIn();
+
+before(async () => {
+  seen.trusted = false;
+  seen.configuration.set('store', store);
+  seen.configuration.set('providers', [
+    { name: 'ollama', dialect: 'chat', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true },
+    { name: 'wrong' },
+  ]);
+  await sidecar.start();
+  const { activate } = await import('../../extension/main.ts');
+  activate(context);
+});
+
+after(async () => {
+  for (const each of context.subscriptions) each.dispose();
+  await sidecar.crash();
+  remove();
+});
+
+test('case 218: nothing is connected before the workspace is trusted', () => {
+  assert.deepEqual(sidecar.calls, []);
+  assert.equal(seen.commands.size > 0, true);
+});
+
+test('the commands of package.json and those that are registered are the same', () => {
+  assert.deepEqual([...seen.commands.keys()].sort(), contributes.commands.map((each) => each.command).sort());
+  const named = new Set(contributes.commands.map((each) => each.command));
+  const used = [...Object.values(contributes.menus).flat(), ...contributes.keybindings].map(
+    (each) => each.command,
+  );
+  assert.deepEqual(
+    used.filter((command) => !named.has(command)),
+    [],
+  );
+  assert.deepEqual(
+    panelCommands.filter((command) => !named.has(command)),
+    [],
+  );
+});
+
+test('each text of package.json stands in package.nls.json, and none is left over', () => {
+  const nls = JSON.parse(readFileSync(path.join(root, 'package.nls.json'), 'utf8')) as Record<string, string>;
+  const used = [...text.matchAll(/"%([^%"]+)%"/g)].map((match) => match[1] ?? '');
+  assert.deepEqual([...new Set(used)].sort(), Object.keys(nls).sort());
+});
+
+test('case 237: no key of one chord without a condition, except the one for the next decision', () => {
+  for (const { command, key, when = '' } of contributes.keybindings) {
+    if (command === 'roost.nextDecision') continue;
+    assert.match(when, /focusedView == roost|roost\.paths/, command);
+    if (!when.includes('focusedView')) assert.match(key, / /, `${command} takes a key of the editor`);
+  }
+});
+
+test('case 215: what a workspace must not set is not a workspace\u2019s to set', () => {
+  const { properties } = contributes.configuration;
+  for (const name of ['roost.mode', 'roost.providers', 'roost.store', 'roost.sidecar.node']) {
+    assert.match(properties[name]?.scope ?? '', /^(application|machine)$/, name);
+  }
+  assert.deepEqual(
+    Object.keys(properties).sort(),
+    manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.toSorted(),
+  );
+});
+
+test('trust granted: a living sidecar is attached to and told the providers', async () => {
+  seen.trusted = true;
+  events.trustGranted.fire();
+  await sidecar.called('provider/set');
+  const set = sidecar.calls
+    .filter((call) => call.method === 'provider/set')
+    .map((call) => call.params as unknown);
+  assert.deepEqual(set, [
+    { name: 'ollama', dialect: 'chat', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true },
+  ]);
+  assert.equal(sidecar.starts, 1);
+});
+
+test('case 223: the badge counts decisions, the tree has them in sections, the status bar says scripted', async () => {
+  const view = seen.views.get('roost.attention');
+  await until(() => view?.['badge'] !== undefined && seen.statusItems[0]?.['shown'] === true);
+  assert.equal((view?.['badge'] as { value: number }).value, 3);
+  assert.equal(view?.['description'], 'scripted model — no real AI');
+  assert.match(String(seen.statusItems[0]?.['text']), /bell-dot\) 3 {2}scripted model — no real AI/);
+  const provider = seen.treeProviders.get('roost.attention');
+  const labels = (provider?.getChildren() ?? []).map((node) => provider?.getTreeItem(node).label);
+  assert.deepEqual(labels, ['Needs you', 'Ready to review']);
+  const [needs] = provider?.getChildren() ?? [];
+  const rows = (provider?.getChildren(needs) ?? []).map((node) => provider?.getTreeItem(node));
+  assert.deepEqual(
+    rows.map((row) => [row?.label, row?.contextValue]),
+    [
+      ['2 × npm test', 'approvalCluster'],
+      ['npm test', 'approval'],
+    ],
+  );
+});
+
+test('New Agent and Ask a Swarm, driven by arguments', async () => {
+  await seen.commands.get('roost.newAgent')?.({ text: 'fix the mean', open: false });
+  await seen.commands.get('roost.askSwarm')?.({ text: 'find bugs', agents: 12, open: false, key: 'mine' });
+  const started = sidecar.calls
+    .filter((call) => call.method === 'agent/start')
+    .map((call) => call.params as unknown as Record<string, unknown>);
+  assert.equal(started.length, 2);
+  const [agent, swarm] = started;
+  assert.equal(agent?.['profile'], 'implementer');
+  assert.equal(agent?.['text'], 'fix the mean');
+  assert.equal(agent?.['model'], 'scripted/demo');
+  assert.equal(agent?.['mode'], 'ask');
+  assert.equal(swarm?.['profile'], 'planner');
+  assert.equal(swarm?.['key'], 'mine');
+  assert.deepEqual(swarm?.['budget'], { agents: 13 });
+});
+
+test('one answer serves a cluster; a decision that was taken before is said and not applied', async () => {
+  const provider = seen.treeProviders.get('roost.attention');
+  const [needs] = provider?.getChildren() ?? [];
+  const [cluster] = provider?.getChildren(needs) ?? [];
+  await seen.commands.get('roost.allow')?.(cluster);
+  const many = sidecar.calls.find((call) => call.method === 'request/answerMany')?.params as unknown as {
+    requests: number[];
+  };
+  assert.deepEqual(many.requests, [1, 2]);
+  sidecar.answers['request/answer'] = () => ({ state: 'stale' });
+  await seen.commands.get('roost.deny')?.({ request: 3 });
+  assert.match(seen.messages.at(-1) ?? '', /had been decided before/);
+});
+
+test('Next Decision goes round requests, then changes, then begins again', async () => {
+  attention = { ...attention, requests: [requestRow(3)], requestsTotal: 1 };
+  sidecar.send({ follow: 2, seq: 5, actions: [], reset: { kind: 'requests', state: attention } });
+  const view = seen.views.get('roost.attention');
+  await until(() => (view?.['badge'] as { value: number }).value === 1);
+  const asked = (): number => sidecar.calls.filter((call) => call.method === 'change/get').length;
+  const before = asked();
+  const order: string[] = [];
+  for (let step = 0; step < 4; step += 1) {
+    seen.executed = [];
+    await seen.commands.get('roost.nextDecision')?.();
+    order.push(seen.executed.some(([command]) => command === 'roost.review') ? 'change' : 'request');
+  }
+  assert.deepEqual(order, ['request', 'change', 'request', 'change']);
+  assert.ok(before < asked());
+});
+
+test('a failing command tells the person what happened', async () => {
+  sidecar.answers['agent/start'] = () => {
+    throw new Error('unexpected');
+  };
+  await seen.commands.get('roost.newAgent')?.({ text: 'x', open: false });
+  assert.match(seen.messages.at(-1) ?? '', /unexpected/);
+});
+
+/** Looks again after each turn of the loop; gives up after 15 s, so that a wait in vain ends. */
+async function until(holds: () => boolean): Promise<void> {
+  const end = Date.now() + 15_000;
+  while (!holds()) {
+    if (end < Date.now()) throw new Error(`waited in vain for ${holds.toString()}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

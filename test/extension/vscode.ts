@@ -1,0 +1,332 @@
+// A stand-in for the `vscode` module: what the extension registers is kept where tests find it, what it shows is
+// a list, what a person would choose is set beforehand. It holds no behaviour of the editor beyond that; how the
+// real one behaves is what test/e2e is for.
+import { registerHooks } from 'node:module';
+import path from 'node:path';
+
+type Handler = (...args: unknown[]) => unknown;
+
+/** All that happened, and what the person will answer. */
+export const seen = {
+  commands: new Map<string, Handler>(),
+  executed: [] as unknown[][],
+  messages: [] as string[],
+  contexts: new Map<string, unknown>(),
+  configuration: new Map<string, unknown>(),
+  documents: [] as unknown[],
+  /** Answers of quick picks, input boxes and messages, in the order in which they are asked. */
+  answers: [] as unknown[],
+  views: new Map<string, Record<string, unknown>>(),
+  treeProviders: new Map<
+    string,
+    { getChildren(node?: unknown): unknown[]; getTreeItem(node: unknown): TreeItem }
+  >(),
+  statusItems: [] as Record<string, unknown>[],
+  opened: [] as string[],
+  trusted: true,
+};
+
+/** Lets `import … from 'vscode'` find this file. Import the extension after this has run. */
+export function standIn(): void {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === 'vscode'
+        ? { url: import.meta.url, shortCircuit: true, format: 'module-typescript' }
+        : next(specifier, context),
+  });
+}
+
+const nothing = { dispose: (): void => undefined };
+const ignore = (): typeof nothing => nothing;
+
+export class EventEmitter<T> {
+  readonly #listeners = new Set<(value: T) => void>();
+  readonly event = (listener: (value: T) => void): typeof nothing => {
+    this.#listeners.add(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
+  };
+  fire(value: T): void {
+    for (const listener of this.#listeners) listener(value);
+  }
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}
+
+/** Events that tests fire. */
+export const events = {
+  trustGranted: new EventEmitter<void>(),
+  configuration: new EventEmitter<{ affectsConfiguration(section: string): boolean }>(),
+};
+
+export class Position {
+  readonly line: number;
+  readonly character: number;
+  constructor(line: number, character: number) {
+    this.line = line;
+    this.character = character;
+  }
+}
+
+export class Range {
+  readonly start: Position;
+  readonly end: Position;
+  constructor(a: number | Position, b: number | Position, c = 0, d = 0) {
+    this.start = typeof a === 'number' ? new Position(a, typeof b === 'number' ? b : 0) : a;
+    this.end = typeof b === 'number' ? new Position(c, d) : b;
+  }
+}
+
+export class Selection extends Range {}
+
+export class Uri {
+  readonly scheme: string;
+  readonly path: string;
+  readonly query: string;
+  constructor(scheme: string, file: string, query = '') {
+    this.scheme = scheme;
+    this.path = file;
+    this.query = query;
+  }
+  static file(file: string): Uri {
+    return new Uri('file', file);
+  }
+  static parse(text: string): Uri {
+    const { protocol, pathname, search } = new URL(text);
+    return new Uri(protocol.slice(0, -1), decodeURIComponent(pathname), search.slice(1));
+  }
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    return new Uri(base.scheme, path.posix.join(base.path, ...parts));
+  }
+  get fsPath(): string {
+    return this.path;
+  }
+  with(change: { scheme?: string; query?: string }): Uri {
+    return new Uri(change.scheme ?? this.scheme, this.path, change.query ?? this.query);
+  }
+  toString(): string {
+    return `${this.scheme}://${this.path}${this.query === '' ? '' : `?${this.query}`}`;
+  }
+}
+
+export class ThemeIcon {
+  readonly id: string;
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+export class ThemeColor extends ThemeIcon {}
+
+export class TreeItem {
+  label: string;
+  collapsibleState: number;
+  description?: string;
+  command?: { command: string; arguments: unknown[] };
+  contextValue?: string;
+  constructor(label: string, collapsibleState: number) {
+    this.label = label;
+    this.collapsibleState = collapsibleState;
+  }
+}
+
+export class MarkdownString {
+  value = '';
+  appendText(text: string): this {
+    this.value += text;
+    return this;
+  }
+  appendMarkdown(text: string): this {
+    this.value += text;
+    return this;
+  }
+  appendCodeblock(text: string): this {
+    this.value += `\n\`\`\`\n${text}\n\`\`\`\n`;
+    return this;
+  }
+}
+
+export class CodeLens {
+  readonly range: Range;
+  readonly command: { title: string; command: string };
+  constructor(range: Range, command: { title: string; command: string }) {
+    this.range = range;
+    this.command = command;
+  }
+}
+
+/** Collects the edits of a test's document and applies them to its text. */
+export class WorkspaceEdit {
+  readonly edits: { uri: Uri; range: Range; text: string }[] = [];
+  replace(uri: Uri, range: Range, text: string): void {
+    this.edits.push({ uri, range, text });
+  }
+}
+
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 } as const;
+export const StatusBarAlignment = { Left: 1, Right: 2 } as const;
+export const OverviewRulerLane = { Left: 1 } as const;
+export const ViewColumn = { Active: -1 } as const;
+export const CommentMode = { Preview: 1 } as const;
+export const CommentThreadCollapsibleState = { Expanded: 1 } as const;
+export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 } as const;
+
+export const l10n = {
+  bundle: undefined,
+  t: (message: string, ...values: unknown[]): string =>
+    message.replace(/\{(\d)\}/g, (_hole, digit: string) => String(values[Number(digit)])),
+};
+
+export const env = {
+  appName: 'Test',
+  language: 'en',
+  clipboard: { writeText: (): Promise<void> => Promise.resolve() },
+  openExternal: (uri: Uri): Promise<boolean> => {
+    seen.opened.push(uri.toString());
+    return Promise.resolve(true);
+  },
+};
+
+export const commands = {
+  registerCommand: (name: string, handler: Handler): typeof nothing => {
+    if (seen.commands.has(name)) throw new Error(`registered twice: ${name}`);
+    seen.commands.set(name, handler);
+    return nothing;
+  },
+  executeCommand: (name: string, ...args: unknown[]): Promise<unknown> => {
+    if (name === 'setContext') seen.contexts.set(String(args[0]), args[1]);
+    else seen.executed.push([name, ...args]);
+    return Promise.resolve(seen.commands.get(name)?.(...args));
+  },
+};
+
+const answer = (): Promise<unknown> => Promise.resolve(seen.answers.shift());
+const say = (message: string): Promise<unknown> => {
+  seen.messages.push(message);
+  return answer();
+};
+
+const log = { debug: ignore, info: ignore, warn: ignore, error: ignore, show: ignore, dispose: ignore };
+
+export const window = {
+  state: { focused: true },
+  visibleTextEditors: [],
+  activeTextEditor: undefined,
+  createOutputChannel: () => log,
+  createStatusBarItem: () => {
+    const item = {
+      shown: false,
+      show: () => (item.shown = true),
+      hide: () => (item.shown = false),
+      dispose: ignore,
+    };
+    seen.statusItems.push(item);
+    return item;
+  },
+  createTreeView: (id: string, options: { treeDataProvider: never }) => {
+    const view = {
+      visible: true,
+      selection: [],
+      reveal: () => Promise.resolve(),
+      onDidChangeVisibility: ignore,
+      dispose: ignore,
+    };
+    seen.views.set(id, view);
+    seen.treeProviders.set(id, options.treeDataProvider);
+    return view;
+  },
+  registerWebviewViewProvider: (id: string, provider: object) => {
+    seen.views.set(id, { provider });
+    return nothing;
+  },
+  registerWebviewPanelSerializer: ignore,
+  registerUriHandler: ignore,
+  createTextEditorDecorationType: () => nothing,
+  onDidChangeVisibleTextEditors: ignore,
+  showInformationMessage: say,
+  showWarningMessage: say,
+  showErrorMessage: say,
+  showQuickPick: answer,
+  showInputBox: answer,
+  setStatusBarMessage: ignore,
+};
+
+export const workspace = {
+  get isTrusted(): boolean {
+    return seen.trusted;
+  },
+  name: 'project',
+  workspaceFolders: [{ uri: Uri.file('/project'), name: 'project' }],
+  get textDocuments(): unknown[] {
+    return seen.documents;
+  },
+  getConfiguration: () => ({ get: (name: string) => seen.configuration.get(name) }),
+  getWorkspaceFolder: () => workspace.workspaceFolders[0],
+  onDidGrantWorkspaceTrust: events.trustGranted.event,
+  onDidChangeConfiguration: events.configuration.event,
+  onDidChangeWorkspaceFolders: ignore,
+  onDidChangeTextDocument: ignore,
+  onDidCloseTextDocument: ignore,
+  registerTextDocumentContentProvider: ignore,
+  applyEdit: (edit: WorkspaceEdit): Promise<boolean> => {
+    for (const { uri, range, text } of edit.edits.toReversed()) {
+      const document = seen.documents.find(
+        (each) => (each as TestDocument).uri.path === uri.path,
+      ) as TestDocument;
+      document.replace(range, text);
+    }
+    return Promise.resolve(true);
+  },
+};
+
+export const languages = { registerCodeLensProvider: ignore };
+export const scm = { createSourceControl: () => ({ dispose: ignore }) };
+export const comments = { createCommentController: () => nothing };
+
+/** A document in the editor: its text may differ from the disk's. */
+export class TestDocument {
+  readonly uri: Uri;
+  isDirty: boolean;
+  isClosed = false;
+  saves = 0;
+  #text: string;
+  constructor(file: string, text: string, isDirty: boolean) {
+    this.uri = Uri.file(file);
+    this.#text = text;
+    this.isDirty = isDirty;
+  }
+  getText(): string {
+    return this.#text;
+  }
+  positionAt(offset: number): Position {
+    const before = this.#text.slice(0, offset).split('\n');
+    return new Position(before.length - 1, before.at(-1)?.length ?? 0);
+  }
+  replace(range: Range, text: string): void {
+    const lines = this.#text.split('\n');
+    const offset = ({ line, character }: Position): number =>
+      lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0) + character;
+    this.#text = this.#text.slice(0, offset(range.start)) + text + this.#text.slice(offset(range.end));
+    this.isDirty = true;
+  }
+  save(): Promise<boolean> {
+    this.saves += 1;
+    this.isDirty = false;
+    return Promise.resolve(true);
+  }
+}
+
+/** What `activate` is given. */
+export function extensionContext(root: string): object {
+  const kept = new Map<string, string>();
+  return {
+    subscriptions: [] as { dispose(): void }[],
+    extensionUri: Uri.file(root),
+    secrets: {
+      get: (key: string) => Promise.resolve(kept.get(key)),
+      store: (key: string, value: string) => Promise.resolve(void kept.set(key, value)),
+      delete: (key: string) => Promise.resolve(void kept.delete(key)),
+      onDidChange: ignore,
+    },
+  };
+}
