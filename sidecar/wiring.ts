@@ -1,16 +1,25 @@
 // Makes the parts and joins them: store, runtime, models, tools, review, and the server that clients reach.
 
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+
 import { createModel } from './model/model.ts';
 import { createClock } from './platform/clock.ts';
 import type { Log } from './platform/log.ts';
 import { privateBytes } from './platform/processes.ts';
 import { systemRandom } from './platform/random.ts';
-import type { Review, Tools } from './ports.ts';
 import type { ProviderSpec } from './protocol/settings.ts';
 import { createServer, type Server } from './rpc/serve.ts';
+import { checkStart } from './rpc/start.ts';
 import { createHost, type Host } from './runtime/host.ts';
 import { limits } from './runtime/limits.ts';
 import { openStore } from './store/open.ts';
+import { commandEnvironment, loginPath } from './tools/environment.ts';
+import { createTools } from './tools/registry.ts';
+import { bestShell } from './tools/shell.ts';
+import { createLocks } from './workspace/locks.ts';
+import { createReview } from './workspace/review.ts';
 
 export interface WireOptions {
   /** The store's directory, owned by this process. */
@@ -31,39 +40,79 @@ export interface Wired {
   close(): void;
 }
 
+/**
+ * Opens the store of a directory and everything over it; takes up what was in flight.
+ * @throws RoostError as openStore does.
+ */
 export function wire(options: WireOptions): Wired {
-  const store = openStore({ directory: options.directory, durability: 'power' });
-  const server = createServer({
-    directory: options.directory,
-    nonce: options.nonce,
-    reads: store.reads,
-    behind: () => ({ host, review: noReview }),
-    newClock: () => createClock({ alarm: 'elapsed' }),
-    log: options.log,
-    about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
-    models: () => ({ models: [], default: null }),
-    shutdown: options.shutdown,
-  });
+  const { directory, log } = options;
+  const store = openStore({ directory, durability: 'power' });
   const model = createModel();
   for (const { spec } of store.store.range('provider.name', [], { limit: limits.pageRows })) {
     const known: unknown = JSON.parse(spec);
     if (isProviderSpec(known)) model.setProvider(known);
   }
+  const server = createServer({
+    directory,
+    nonce: options.nonce,
+    reads: store.reads,
+    behind: () => ({ host, review }),
+    newClock: () => createClock({ alarm: 'elapsed' }),
+    log,
+    about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
+    models: () => ({ models: [], default: null }),
+    checkStart: (params) => checkStart(params, { model, clients: server.clients }),
+    shutdown: options.shutdown,
+  });
+  const locks = createLocks();
+  const review = createReview({ buffers: server.buffers, locks });
+  const tools = createTools({
+    runDirectory: path.join(directory, 'runs'),
+    worktreeRoot: path.join(directory, 'worktrees'),
+    environment: commandsOf(options),
+    buffers: server.buffers,
+    locks,
+    shell: bestShell(process.env['PATH'] ?? ''),
+  });
   const host = createHost(
     {
       store: store.store,
       model,
-      tools: noTools,
-      review: noReview,
-      clock: createClock({ jumped: (byMs) => options.log.warn('the wall clock jumped', { byMs }) }),
+      tools,
+      review,
+      clock: createClock({ jumped: (byMs) => log.warn('the wall clock jumped', { byMs }) }),
       random: systemRandom,
       clients: server.clients,
       publish: server.publish,
-      log: (message, facts) => options.log.error(message, { facts: JSON.stringify(facts) }),
+      log: (message, facts) => log.error(message, { facts: JSON.stringify(facts) }),
     },
-    { modelSlots: limits.modelSlots, commandSlots: limits.commandSlotsPerCore, defaultModel: null },
+    {
+      modelSlots: limits.modelSlots,
+      commandSlots: limits.commandSlotsPerCore * os.availableParallelism(),
+      defaultModel: null,
+    },
   );
-  return { host, server, close: () => store.close() };
+  return {
+    host,
+    server,
+    close: () => {
+      tools.close();
+      store.close();
+    },
+  };
+}
+
+/** The environment of commands. The login shell is asked once, behind the first commands' back (case 53). */
+function commandsOf(options: WireOptions): () => Readonly<Record<string, string>> {
+  let login: string | null = null;
+  void loginPath(process.env['SHELL'] ?? null, process.env).then((path) => (login = path));
+  return () =>
+    commandEnvironment({
+      env: process.env,
+      store: options.directory,
+      binDirectory: options.commandFolder,
+      loginPath: login,
+    });
 }
 
 function isProviderSpec(value: unknown): value is ProviderSpec {
@@ -71,30 +120,3 @@ function isProviderSpec(value: unknown): value is ProviderSpec {
     typeof value === 'object' && value !== null && 'name' in value && 'dialect' in value && 'baseUrl' in value
   );
 }
-
-const refusal = 'There are no tools here.';
-
-const noTools: Tools = {
-  specs: [],
-  classOf: () => null,
-  prepare: (_, post) => {
-    setImmediate(() => post({ kind: 'refuse', text: refusal }));
-    return () => undefined;
-  },
-  run: (_, __, post) => {
-    setImmediate(() => post({ kind: 'done', outcome: { status: 'error', text: refusal } }));
-    return () => undefined;
-  },
-  recover: (_, __, post) => {
-    setImmediate(() => post({ kind: 'done', outcome: { status: 'unknown', text: refusal } }));
-    return () => undefined;
-  },
-};
-
-const noReview: Review = {
-  rebase: ({ base }) => base,
-  detail: (row, _, post) => setImmediate(() => post({ ...row, hunks: [], baseText: null, afterText: null })),
-  plan: (_, post) => setImmediate(() => post({ kind: 'stale', message: refusal })),
-  write: (_, __, post) => setImmediate(() => post({ kind: 'conflict', message: refusal })),
-  measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
-};

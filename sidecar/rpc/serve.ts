@@ -45,6 +45,8 @@ export interface ServerOptions {
   readonly log: ServerLog;
   readonly about: () => Pick<StoreInfo, 'durability' | 'startedAtMs' | 'privateBytes'>;
   readonly models: () => Result<'model/list'>;
+  /** Looks at a start before it is promised: folder, model, key. Gives the parameters as they are posted. */
+  readonly checkStart: (params: Params<'agent/start'>) => Promise<Params<'agent/start'>>;
   /** A client asked the sidecar to end; the answer is on its way when this is called. */
   readonly shutdown: () => void;
   /** For tests. */
@@ -220,7 +222,10 @@ class Serving {
   /** The methods that are the runtime's: answered after the commit that makes the answer true. */
   #changing(): Pick<Handlers, RuntimeMethod> {
     return {
-      'agent/start': (params) => this.#commit((reply) => ({ kind: 'agent/start', params, reply })),
+      'agent/start': async (asked) => {
+        const params = await this.#options.checkStart(asked);
+        return this.#commit((reply) => ({ kind: 'agent/start', params, reply }));
+      },
       'agent/send': (params) => this.#commit((reply) => ({ kind: 'agent/send', params, reply })),
       'agent/interrupt': (params) => this.#commit((reply) => ({ kind: 'agent/interrupt', params, reply })),
       'request/answer': (params) => this.#commit((reply) => ({ kind: 'request/answer', params, reply })),

@@ -1,0 +1,201 @@
+// Running commands: started through the launcher, watched, and taken up again after a crash.
+//
+// The record on disk is the truth (runs.ts); a line of the launcher only says when to look. What has no line (a
+// recovered command, one whose wrapper or launcher was killed) is looked at four times a second (watched.ts).
+// Commands that cannot have a record (Windows, a disk without room) are not for this file (direct.ts).
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { limits } from '../../runtime/limits.ts';
+import { startLauncher } from './launcher.ts';
+import type { Launcher } from './launcher.ts';
+import { bootId } from './processes.ts';
+import { claimOf, dueOf, exitOf, outputOf, removeRun, takeClaim, writeJob } from './runs.ts';
+import type { RunJob, ShellKind } from './script.ts';
+import { watched } from './watched.ts';
+import type { CommandEnd, Watch, Watched } from './watched.ts';
+
+export interface CommandsOptions {
+  /** Absolute; made when it is missing. */
+  readonly runDirectory: string;
+  readonly kind: ShellKind;
+  /** What marks the processes of a call in their environment, to find those that left their group. */
+  readonly mark: (id: string) => Readonly<Record<string, string>>;
+}
+
+export interface StartOptions extends Watch {
+  readonly env: Readonly<Record<string, string>>;
+  readonly runMs: number;
+}
+
+export interface Commands {
+  /** Starts a command under the name of its call; null: there is no place for its record. */
+  start(id: string, job: RunJob, how: StartOptions): Promise<CommandEnd> | null;
+  /** Takes up a command that an earlier process may have started in the run directory it called `origin`. */
+  resume(id: string, origin: string, watch: Watch): Promise<CommandEnd>;
+  /** Names this run directory: another name means that somebody removed it, and records may be lost. */
+  origin(): string;
+  /** Lets the launcher go; what runs goes on, unwatched. */
+  close(): void;
+}
+
+/** Commands with their records under one directory. */
+export function createCommands(options: CommandsOptions): Commands {
+  return new RecordedCommands(options);
+}
+
+class RecordedCommands implements Commands {
+  private readonly options: CommandsOptions;
+  private readonly runs = new Map<string, Watched>();
+  private readonly finished: Finished;
+  /** Names this process; the newest one in the file `keeper` looks after what runs (script.ts). */
+  private readonly keeper = randomBytes(8).toString('hex');
+  private knownOrigin: string | null = null;
+  private launcher: { readonly process: Launcher; readonly env: string } | null = null;
+  private idle: NodeJS.Timeout | null = null;
+
+  constructor(options: CommandsOptions) {
+    this.options = options;
+    this.finished = createFinished((id) => this.runs.has(id), options.runDirectory);
+  }
+
+  start(id: string, job: RunJob, how: StartOptions): Promise<CommandEnd> | null {
+    const { env, runMs, ...watch } = how;
+    const directory = this.directoryOf(id);
+    try {
+      this.origin();
+      const { bavail, bsize } = statfsSync(this.options.runDirectory);
+      if (bavail * bsize < limits.spoolFreeBytes) return null;
+      writeJob(directory, job);
+    } catch {
+      return null;
+    }
+    const begin = (): void => this.launcherWith(env).start(id, directory);
+    const mark = this.options.mark(id);
+    const end = this.follow(id, watched({ directory, mark, runMs, polled: false, watch, begin }));
+    begin();
+    return end;
+  }
+
+  async resume(id: string, then: string, watch: Watch): Promise<CommandEnd> {
+    const directory = this.directoryOf(id);
+    const unknown = (text: string): CommandEnd => ({ kind: 'unknown', text, output: outputOf(directory) });
+    if (!this.isOrigin(then)) return unknown('The folder with the records of commands was removed.');
+    // It was made before the launcher was told: without it nothing was started, and from here on nothing will be.
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (takeClaim(directory)) this.finished.add(id);
+    const claim = claimOf(directory);
+    if (claim === 'taken') {
+      return { kind: 'neverStarted', text: 'The runtime ended before the command was started.' };
+    }
+    if (claim === 'empty' && exitOf(directory) === null)
+      return unknown('The record of the command was lost.');
+    const mark = this.options.mark(id);
+    const runMs = dueOf(directory) * 1000 - Date.now();
+    return await this.follow(
+      id,
+      watched({ directory, mark, runMs, polled: true, watch, begin: () => undefined }),
+    );
+  }
+
+  origin(): string {
+    if (this.knownOrigin !== null) return this.knownOrigin;
+    const { runDirectory } = this.options;
+    mkdirSync(runDirectory, { recursive: true, mode: 0o700 });
+    for (const id of readdirSync(runDirectory)) if (/^\d+$/.test(id)) this.finished.add(id);
+    writeFileSync(path.join(runDirectory, 'keeper'), `${this.keeper}\n`);
+    const file = path.join(runDirectory, 'origin');
+    try {
+      writeFileSync(file, randomBytes(8).toString('hex'), { flag: 'wx' });
+    } catch {
+      // An earlier process made it.
+    }
+    this.knownOrigin = readFileSync(file, 'utf8');
+    return this.knownOrigin;
+  }
+
+  close(): void {
+    this.launcher?.process.close();
+    this.launcher = null;
+  }
+
+  private isOrigin(then: string): boolean {
+    try {
+      return this.origin() === then;
+    } catch {
+      return false;
+    }
+  }
+
+  private directoryOf(id: string): string {
+    return path.join(this.options.runDirectory, id);
+  }
+
+  /** The launcher keeps the environment that it was started with, so another environment needs another one. */
+  private launcherWith(env: Readonly<Record<string, string>>): Launcher {
+    const key = JSON.stringify(env);
+    if (this.launcher?.env === key) return this.launcher.process;
+    this.close();
+    const started = startLauncher({
+      kind: this.options.kind,
+      env,
+      bootId: bootId(),
+      sidecarPid: process.pid,
+      keeper: this.keeper,
+      runDirectory: this.options.runDirectory,
+      ended: (id, code) => this.runs.get(id)?.ended(code),
+      lost: (id) => this.runs.get(id)?.lost(),
+      gone: (problem) => {
+        this.launcher = null;
+        for (const run of this.runs.values()) run.orphaned(problem);
+      },
+    });
+    this.launcher = { process: started, env: key };
+    return started;
+  }
+
+  private async follow(id: string, run: Watched): Promise<CommandEnd> {
+    if (this.idle !== null) clearTimeout(this.idle);
+    this.idle = null;
+    this.runs.set(id, run);
+    const end = await run.end;
+    this.runs.delete(id);
+    this.finished.add(id);
+    if (this.runs.size === 0) this.idle = setTimeout(() => this.close(), limits.launcherIdleMs).unref();
+    return end;
+  }
+}
+
+interface Finished {
+  add(id: string): void;
+}
+
+/**
+ * Runs whose result has been told. They are kept a while, because the result may be told again after a crash
+ * before it was committed; also what earlier processes left behind.
+ */
+function createFinished(busy: (id: string) => boolean, runDirectory: string): Finished {
+  const since = new Map<string, number>();
+  let timer: NodeJS.Timeout | null = null;
+  const sweep = (): void => {
+    const now = performance.now();
+    for (const [id, addedMs] of since) {
+      if (now - addedMs < limits.runKeptMs && since.size <= limits.runsKept) break;
+      since.delete(id);
+      if (!busy(id)) void removeRun(path.join(runDirectory, id));
+    }
+    if (since.size === 0 && timer !== null) {
+      clearInterval(timer);
+      timer = null;
+    }
+  };
+  return {
+    add: (id) => {
+      since.delete(id);
+      since.set(id, performance.now());
+      timer ??= setInterval(sweep, limits.runSweepMs).unref();
+      if (limits.runsKept < since.size) sweep();
+    },
+  };
+}

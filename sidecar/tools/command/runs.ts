@@ -1,0 +1,160 @@
+// Run directories: what a command leaves on disk, so that its result survives the sidecar (DESIGN §7).
+//
+// Whoever makes the file `claim` decides: a command's shell, which then runs it, or this process, and then it
+// never runs. All reads are small; they are synchronous because a thread hop costs more than the read (0.02 ms).
+
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { limits } from '../../runtime/limits.ts';
+import { jobText } from './script.ts';
+import type { RunJob } from './script.ts';
+import type { ProcessMark } from './processes.ts';
+
+/** Makes the directory of a run and its job. Throws what the file system throws. */
+export function writeJob(directory: string, job: RunJob): void {
+  mkdirSync(directory, { mode: 0o700 });
+  writeFileSync(path.join(directory, 'job'), jobText(job), { mode: 0o600 });
+}
+
+export interface Claim {
+  /** Shell of the command; also the id of its process group. */
+  readonly shell: ProcessMark;
+  readonly wrapper: ProcessMark;
+}
+
+/**
+ * Who runs the command: null when nobody has begun, `taken` when a sidecar has seen to it that nobody will, `empty`
+ * when the claim could not be written (a full disk: nobody began) or was lost with the power (then it says nothing).
+ */
+export function claimOf(directory: string): Claim | 'taken' | 'empty' | null {
+  const text = textOf(path.join(directory, 'claim'));
+  if (text === null) return null;
+  const [pid = '', start = '-', wrapper = '0', wrapperStart = '-', bootId = 'unknown'] = text
+    .trim()
+    .split(' ');
+  if (text === taken) return 'taken';
+  if (!/^\d+$/.test(pid)) return 'empty';
+  return {
+    shell: { pid: Number(pid), start, bootId },
+    wrapper: { pid: Number(wrapper), start: wrapperStart, bootId },
+  };
+}
+
+const taken = 'recovery\n';
+
+/** Takes the claim so that the command never starts; false when somebody has it already. */
+export function takeClaim(directory: string): boolean {
+  try {
+    writeFileSync(path.join(directory, 'claim'), taken, { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Until when the command of a run may run, in seconds since 1970; 0 when its job is gone. */
+export function dueOf(directory: string): number {
+  return Number(/^# due (\d+)/.exec(textOf(path.join(directory, 'job')) ?? '')?.[1] ?? 0);
+}
+
+/** The exit code, once the command's shell has ended; null before. */
+export function exitOf(directory: string): number | null {
+  const match = /^(\d+)\n$/.exec(textOf(path.join(directory, 'exit')) ?? '');
+  return match === null ? null : Number(match[1]);
+}
+
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export interface Output {
+  /** Head and tail, with a line in between that says what is missing. */
+  readonly bytes: Buffer;
+  readonly totalBytes: number;
+}
+
+/** What a command has written, at most `outputHeadBytes` and `outputTailBytes` of it. */
+export function outputOf(directory: string): Output {
+  const { outputHeadBytes: most, outputTailBytes: last } = limits;
+  const out = path.join(directory, 'out');
+  const sizeBytes = sizeOf(out);
+  const trimmedBytes = Number.parseInt(textOf(path.join(directory, 'cut')) ?? '0', 10) || 0;
+  const totalBytes = trimmedBytes + sizeBytes;
+  if (totalBytes <= most + last) return { bytes: slice(out, 0, sizeBytes), totalBytes };
+  const head = trimmedBytes === 0 ? slice(out, 0, most) : slice(path.join(directory, 'head'), 0, most);
+  const fresh = slice(out, Math.max(0, sizeBytes - last), last);
+  const older = path.join(directory, 'tail');
+  const olderBytes = Math.min(sizeOf(older), last - fresh.length);
+  const tail = Buffer.concat([slice(older, sizeOf(older) - olderBytes, olderBytes), fresh]);
+  const missing = totalBytes - head.length - tail.length;
+  const gap = missing <= 0 ? '' : `\n[roost: ${missing} bytes left out]\n`;
+  return { bytes: Buffer.concat([head, Buffer.from(gap), tail]), totalBytes };
+}
+
+/** The newest bytes when there are others than at the last look, for those who look; cheap when there are none. */
+export function newestOf(
+  directory: string,
+  bytes: number,
+  knownBytes: number,
+): { readonly text: string; readonly sizeBytes: number } {
+  const out = path.join(directory, 'out');
+  const sizeBytes = sizeOf(out);
+  if (sizeBytes === knownBytes) return { text: '', sizeBytes };
+  return { text: slice(out, Math.max(0, sizeBytes - bytes), bytes).toString('utf8'), sizeBytes };
+}
+
+function slice(file: string, start: number, bytes: number): Buffer {
+  if (bytes <= 0) return Buffer.alloc(0);
+  let handle: number;
+  try {
+    handle = openSync(file, 'r');
+  } catch {
+    return Buffer.alloc(0);
+  }
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(bytes, limits.outputFileBytes));
+    return buffer.subarray(0, readSync(handle, buffer, 0, buffer.length, start));
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/**
+ * Keeps the output of a running command within `outputFileBytes`: its head stays, its tail moves, the rest goes.
+ * The command appends, so after the cut it writes at the new end. What it writes during the cut may be lost.
+ */
+export function trimOutput(directory: string): void {
+  const out = path.join(directory, 'out');
+  const sizeBytes = sizeOf(out);
+  if (sizeBytes <= limits.outputFileBytes) return;
+  const head = path.join(directory, 'head');
+  if (sizeOf(head) === 0) writeFileSync(head, slice(out, 0, limits.outputHeadBytes));
+  const tail = slice(out, sizeBytes - limits.outputTailBytes, limits.outputTailBytes);
+  writeFileSync(path.join(directory, 'tail'), tail);
+  truncateSync(out, 0);
+  const cut = path.join(directory, 'cut');
+  writeFileSync(cut, `${(Number.parseInt(textOf(cut) ?? '0', 10) || 0) + sizeBytes}\n`);
+}
+
+/** Removes a run whose result is in the store. */
+export async function removeRun(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+}

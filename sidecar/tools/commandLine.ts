@@ -1,0 +1,183 @@
+// What a person is asked about a command: whether many like it may be answered together, and whether it is asked
+// in every mode.
+//
+// A line is cut into words, operators and redirections. Whatever this reader does not know for sure (substitutions,
+// here-documents, compound commands, odd quoting) counts as dangerous: it asks and stands alone. Being wrong in
+// that direction costs a key; in the other it costs the person's files.
+
+import path from 'node:path';
+import { isProtected, within } from '../workspace/paths.ts';
+
+export interface Judgement {
+  /** The programs of the line with their subcommands; null: it must not be answered together with others. */
+  readonly cluster: string | null;
+  /** Why it asks in every mode; null: it does not. */
+  readonly danger: string | null;
+}
+
+/** Judges a command that would run in a directory. */
+export function judge(command: string, workspace: string): Judgement {
+  const commands = parsed(command);
+  if (commands === null) return { cluster: null, danger: 'It cannot be read with certainty.' };
+  const names: string[] = [];
+  let alone = false;
+  for (const each of commands) {
+    const danger = dangerOf(each, workspace);
+    if (danger !== null) return { cluster: null, danger };
+    const name = nameOf(each);
+    if (name === null || 0 < each.writes.length) alone = true;
+    else names.push(name);
+  }
+  return { cluster: alone || names.length === 0 ? null : `command:${names.join(' ')}`, danger: null };
+}
+
+interface SimpleCommand {
+  readonly words: string[];
+  /** Targets of `>` and `>>`. */
+  readonly writes: string[];
+  /** Comes after a pipe. */
+  readonly piped: boolean;
+}
+
+const keywords =
+  /^(if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|!|\[\[)$/;
+
+/** The simple commands of a line; null when it has anything that this reader does not know. */
+function parsed(line: string): SimpleCommand[] | null {
+  const commands: SimpleCommand[] = [];
+  let now: SimpleCommand = { words: [], writes: [], piped: false };
+  let redirected = false;
+  const tokens = tokensOf(line.trim());
+  if (tokens === null) return null;
+  for (const token of tokens) {
+    if (token.kind === 'word') {
+      if (redirected) now.writes.push(token.text);
+      else if (now.words.length === 0 && keywords.test(token.text)) return null;
+      else now.words.push(token.text);
+      redirected = false;
+      continue;
+    }
+    if (redirected) return null;
+    if (token.kind === 'write') redirected = true;
+    if (token.kind !== 'end') continue;
+    if (0 < now.words.length || 0 < now.writes.length) commands.push(now);
+    now = { words: [], writes: [], piped: token.text === '|' };
+  }
+  if (redirected) return null;
+  return 0 < now.words.length || 0 < now.writes.length ? [...commands, now] : commands;
+}
+
+interface Token {
+  /** `end`: what separates two commands. `write`: a redirection whose target follows. `copy`: one between descriptors. */
+  readonly kind: 'word' | 'end' | 'write' | 'copy';
+  readonly text: string;
+}
+
+// Sticky, tried in this order. What none of them matches is not known: `$`, backquotes, brackets of all kinds, here-documents, comments.
+const blank = /[ \t]+/y;
+const separator = /&&|\|\||[;|\n]|&(?!>)/y;
+const copyRedirection = /\d?>&\d/y;
+const writeRedirection = /&>>?|\d?>>?(?![(&|])/y;
+const wordPattern = /(?:[\w./:=,+@%^*?~!\]-]|\[|(?<=.)#|'[^']*'|"[^"$`\\]*"|\\[^\n])+/y;
+
+function tokensOf(text: string): Token[] | null {
+  const tokens: Token[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): string | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0];
+    if (found === undefined) return null;
+    at += found.length;
+    return found;
+  };
+  while (at < text.length) {
+    if (take(blank) !== null) continue;
+    const copy = take(copyRedirection);
+    const write = copy === null ? take(writeRedirection) : null;
+    const end = copy === null && write === null ? take(separator) : null;
+    const word = copy === null && write === null && end === null ? take(wordPattern) : null;
+    if (copy !== null) tokens.push({ kind: 'copy', text: copy });
+    else if (write !== null) tokens.push({ kind: 'write', text: write });
+    else if (end !== null) tokens.push({ kind: 'end', text: end });
+    else if (word !== null) tokens.push({ kind: 'word', text: unquoted(word) });
+    else return null;
+  }
+  return tokens;
+}
+
+const unquoted = (word: string): string =>
+  word.replace(
+    /'([^']*)'|"([^"]*)"|\\(.)/g,
+    (_all, single?: string, double?: string, escaped?: string) => single ?? double ?? escaped ?? '',
+  );
+
+// Run another command that stands in their arguments, so their own name says nothing.
+const carriers = new Set(
+  'env sudo doas su xargs nohup nice time timeout stdbuf setsid exec eval command builtin source . bash sh zsh dash fish ssh docker podman kubectl parallel watch find python python3 node deno bun perl ruby php osascript powershell pwsh npx pnpx bunx uvx tee dd awk sed make'.split(
+    ' ',
+  ),
+);
+
+/** Programs whose first argument says what they do. */
+const withSubcommand = new Set(
+  'git npm pnpm yarn cargo go dotnet gradle mvn pip pip3 uv poetry gh brew apt apt-get systemctl bundle rails composer deno bun'.split(
+    ' ',
+  ),
+);
+
+/** What stands for a command in a cluster; null when its name does not say what it does. */
+function nameOf(command: SimpleCommand): string | null {
+  const [program = '', ...rest] = command.words;
+  if (program.includes('=') || carriers.has(path.basename(program))) return null;
+  if (!withSubcommand.has(program)) return program;
+  const sub = rest[0] ?? '';
+  if (sub.startsWith('-')) return null;
+  // `npm run build` and `npm run deploy` are different things.
+  return ['run', 'run-script', 'exec'].includes(sub)
+    ? `${program} ${sub} ${rest[1] ?? ''}`
+    : `${program} ${sub}`;
+}
+
+const always = new Set(
+  'sudo doas su dd mkfs fdisk shutdown reboot halt poweroff passwd chown crontab launchctl systemctl iptables mount umount eval exec source . ssh scp rsync nc ncat telnet osascript'.split(
+    ' ',
+  ),
+);
+const shells = new Set('sh bash zsh dash fish python python3 node perl ruby'.split(' '));
+const gitDangers =
+  /^(push|clean|reset|checkout|restore|rebase|filter-branch|filter-repo|config|gc|reflog|update-ref|worktree|stash|branch|tag|remote|submodule|am|apply)$/;
+const publishing =
+  /^(npm|pnpm|yarn|cargo|gh|gem|twine|docker) (publish|login|logout|token|unpublish|push|release|repo|secret|auth|adduser|owner|deprecate)\b/;
+
+function dangerOf(command: SimpleCommand, workspace: string): string | null {
+  const [word = '', ...rest] = command.words;
+  const program = path.basename(word);
+  const line = [program, ...rest].join(' ');
+  if (word.includes('=')) return 'It sets variables for another program.';
+  if (always.has(program)) return `It runs ${program}.`;
+  if (program === 'rm' || program === 'rmdir' || program === 'shred' || program === 'truncate')
+    return 'It removes files.';
+  if (program === 'find' && /\s-(delete|exec|execdir|ok|okdir|fprint\S*)\b/.test(line))
+    return 'It acts on what it finds.';
+  if (
+    program === 'git' &&
+    rest.some((each) => each === '-c' || each.startsWith('--exec') || gitDangers.test(each))
+  ) {
+    return 'It can lose or send work of the repository.';
+  }
+  if (publishing.test(line)) return 'It acts on a service in your name.';
+  if (command.piped && shells.has(program)) return 'It runs what another program prints.';
+  if ((program === 'chmod' || program === 'chgrp') && /\s-\w*R/.test(line))
+    return `It runs ${program} on whole folders.`;
+  if (program === 'kill' || program === 'pkill' || program === 'killall') return 'It ends processes.';
+  const outside = command.writes.find((target) => leaves(target, workspace));
+  return outside === undefined ? null : `It writes to ${outside}.`;
+}
+
+/** Whether a redirection goes out of the workspace or into what is protected. */
+function leaves(target: string, workspace: string): boolean {
+  if (target === '/dev/null' || target === '/dev/stderr' || target === '/dev/stdout') return false;
+  if (target.startsWith('~') || target.includes('$')) return true;
+  const inside = within(workspace, path.resolve(workspace, target));
+  return inside === null || isProtected(inside);
+}

@@ -1,0 +1,108 @@
+// The Tools port: shell, read, edit, write and search over real files and processes.
+//
+// Entry: createTools. The tools themselves are async; here they become calls that return at once and post later,
+// and whatever a tool throws becomes an error that the model is told.
+
+import type { Cancel, Prepared, ToolEvent, ToolJob, ToolOutcome, Tools } from '../ports.ts';
+import type { Json } from '../protocol/json.ts';
+import type { Buffers } from '../workspace/buffers.ts';
+import { messageOf } from '../workspace/files.ts';
+import type { Locks } from '../workspace/locks.ts';
+import { createWorktrees } from '../workspace/worktree.ts';
+import type { ShellKind } from './command/script.ts';
+import { createEdit, createWrite } from './edit.ts';
+import { createRead } from './read.ts';
+import { createSearch } from './search.ts';
+import { createShell } from './shell.ts';
+import { failure, refuse } from './tool.ts';
+import type { Doing, Tool } from './tool.ts';
+
+export interface ToolsOptions {
+  /** Records of commands, in the store's directory, outside every workspace. Made when it is missing. */
+  readonly runDirectory: string;
+  /** Worktrees of agents, in the store's directory. Made with the first of them. */
+  readonly worktreeRoot: string;
+  /** The environment of the next command (environment.ts), but for what names its call. */
+  readonly environment: () => Readonly<Record<string, string>>;
+  /** Unsaved text of editors. */
+  readonly buffers: Buffers;
+  /** Shared with the Review port. */
+  readonly locks: Locks;
+  /** How commands are started (shell.ts, bestShell); null: directly, without records. */
+  readonly shell: ShellKind | null;
+  /** Path of ripgrep; null: there is none. Undefined: the packaged one, else the one on the PATH. */
+  readonly ripgrep?: string | null;
+}
+
+export interface ToolsHandle extends Tools {
+  /** Lets the launcher go. Commands that run go on, and are taken up by the next process. */
+  close(): void;
+}
+
+/** Opens the tools of a store. */
+export function createTools(options: ToolsOptions): ToolsHandle {
+  const { buffers, locks } = options;
+  const worktrees = createWorktrees(options.worktreeRoot);
+  const shell = createShell({ ...options, worktrees, kind: options.shell });
+  const tools: readonly Tool[] = [
+    shell,
+    createRead({ buffers, worktrees }),
+    createEdit({ buffers, worktrees, locks }),
+    createWrite({ buffers, worktrees, locks }),
+    createSearch({ worktrees, ripgrep: options.ripgrep }),
+  ];
+  const byName = new Map(tools.map((tool) => [tool.spec.name, tool]));
+  return {
+    specs: tools.map((tool) => tool.spec),
+    classOf: (name) => byName.get(name)?.callClass ?? null,
+    prepare: (job, post) => prepare(byName.get(job.tool), job, post),
+    run: (job, evidence, post) =>
+      act(byName.get(job.tool), post, (tool, doing) => tool.run(job, evidence, doing)),
+    recover: (job, evidence, post) => recover(byName.get(job.tool), { job, evidence, post }),
+    close: () => shell.close(),
+  };
+}
+
+function prepare(tool: Tool | undefined, job: ToolJob, post: (prepared: Prepared) => void): Cancel {
+  const work =
+    tool === undefined
+      ? Promise.resolve(refuse(`There is no tool "${job.tool}".`))
+      : started(() => tool.prepare(job));
+  void work.then(post, (error: unknown) => post(refuse(`${job.tool}: ${messageOf(error)}.`)));
+  return () => undefined;
+}
+
+function recover(
+  tool: Tool | undefined,
+  call: { readonly job: ToolJob; readonly evidence: Json; readonly post: (event: ToolEvent) => void },
+): Cancel {
+  return act(tool, call.post, (known, doing) => known.recover(call.job, call.evidence, doing));
+}
+
+function act(
+  tool: Tool | undefined,
+  post: (event: ToolEvent) => void,
+  work: (tool: Tool, doing: Doing) => Promise<ToolOutcome>,
+): Cancel {
+  const abort = new AbortController();
+  let ended = false;
+  const end = (outcome: ToolOutcome): void => {
+    ended = true;
+    post({ kind: 'done', outcome });
+  };
+  const output = (text: string): void => {
+    if (!ended) post({ kind: 'output', text });
+  };
+  const doing = { signal: abort.signal, output };
+  const outcome =
+    tool === undefined
+      ? Promise.resolve(failure('There is no such tool.'))
+      : started(() => work(tool, doing));
+  void outcome.then(end, (error: unknown) => end(failure(`It failed: ${messageOf(error)}.`)));
+  return () => abort.abort();
+}
+
+/** A promise even when the work throws at once. */
+async function started<T>(work: () => Promise<T>): Promise<T> {
+  return await work();
+}

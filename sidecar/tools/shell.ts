@@ -1,0 +1,191 @@
+// The tool `shell`: a command of a model, run in the agent's place with the record that makes it survive the
+// sidecar. An effect: it is started at most once, whatever happens (I3).
+
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+import type { Ask, Prepared, ToolJob, ToolOutcome } from '../ports.ts';
+import { head } from '../core/text.ts';
+import { limits } from '../runtime/limits.ts';
+import type { Worktrees } from '../workspace/worktree.ts';
+import { createCommands } from './command/commands.ts';
+import type { Commands } from './command/commands.ts';
+import { runDirectly } from './command/direct.ts';
+import type { ShellKind } from './command/script.ts';
+import type { CommandEnd } from './command/watched.ts';
+import { judge } from './commandLine.ts';
+import { fieldsOf } from './fields.ts';
+import { outcomeOf } from './shellResult.ts';
+import { failure, isObject, refuse, schemaOf } from './tool.ts';
+import type { Doing, Tool } from './tool.ts';
+
+export interface ShellOptions {
+  readonly runDirectory: string;
+  /** The environment of a command, but for what names its call. */
+  readonly environment: () => Readonly<Record<string, string>>;
+  readonly worktrees: Worktrees;
+  /** How commands are started; null: directly, without records. */
+  readonly kind: ShellKind | null;
+}
+
+export interface ShellTool extends Tool {
+  close(): void;
+}
+
+const spec = {
+  name: 'shell',
+  description:
+    'Runs a command in the workspace with bash (sh where there is no bash), without a terminal and without input. ' +
+    'Output and errors come together. A command that waits for keys never ends: use flags that do not ask. ' +
+    'Processes left in the background go on; start servers with & and redirect their output. ' +
+    '`roost run --new --detach -- TASK` starts another agent.',
+  schema: schemaOf(
+    {
+      command: { type: 'string', description: 'The command line.' },
+      timeoutMs: {
+        type: 'integer',
+        minimum: 1,
+        maximum: limits.commandLongestMs,
+        description: `Time after which it is ended, ${limits.commandMs} when not given.`,
+      },
+    },
+    ['command'],
+  ),
+};
+
+interface Input {
+  readonly command: string;
+  readonly runMs: number;
+}
+
+function inputOf(job: ToolJob): Input | string {
+  const fields = fieldsOf('shell', job.input);
+  const command = fields.text('command');
+  const runMs = fields.optionalCount('timeoutMs', { atLeast: 1, atMost: limits.commandLongestMs });
+  const problem = fields.problem();
+  if (problem !== null) return problem;
+  if (command.trim() === '') return 'shell: `command` is empty.';
+  if (command.includes('\0')) return 'shell: `command` has a NUL character. Write it as an escape.';
+  if (limits.commandBytes < Buffer.byteLength(command)) {
+    return `shell: \`command\` is longer than ${limits.commandBytes} bytes. Write a script with \`write\` and run that.`;
+  }
+  return { command, runMs: runMs ?? limits.commandMs };
+}
+
+/** The tool; one launcher serves all its commands. */
+export function createShell(options: ShellOptions): ShellTool {
+  const store = (): string => options.environment()['ROOST_STORE'] ?? '';
+  const commands =
+    options.kind === null
+      ? null
+      : createCommands({
+          runDirectory: options.runDirectory,
+          kind: options.kind,
+          mark: (id) => ({ ROOST_CALL: id, ROOST_STORE: store() }),
+        });
+  return {
+    spec,
+    callClass: 'effect',
+    prepare: (job) => Promise.resolve(prepare(job, commands)),
+    run: (job, _evidence, doing) => run(options, commands, { job, doing }),
+    recover: async (job, evidence, doing) => {
+      if (commands === null || !isObject(evidence) || typeof evidence['origin'] !== 'string') {
+        return unknown('The runtime was restarted while the command ran, and there is no record of it.');
+      }
+      return outcomeOf(await commands.resume(String(job.call), evidence['origin'], doing), limitOf(job));
+    },
+    close: () => commands?.close(),
+  };
+}
+
+const unknown = (text: string): ToolOutcome => ({ status: 'unknown', text });
+
+function prepare(job: ToolJob, commands: Commands | null): Prepared {
+  const input = inputOf(job);
+  if (typeof input === 'string') return refuse(input);
+  return {
+    kind: 'run',
+    evidence: { origin: originOf(commands) },
+    ask: askOf(job, input.command),
+    usesCommandSlot: true,
+  };
+}
+
+function originOf(commands: Commands | null): string | null {
+  try {
+    return commands?.origin() ?? null;
+  } catch {
+    // The disk is full or the folder cannot be made: the command runs without a record.
+    return null;
+  }
+}
+
+function askOf(job: ToolJob, command: string): Ask {
+  const { workspace, isolation } = job.place;
+  const { cluster, danger } = judge(command, workspace);
+  const notes = [
+    danger,
+    isolation === 'readonly' ? 'This agent may only read; the command could do more.' : null,
+  ];
+  const said = notes.filter((note) => note !== null).map((note) => `\n\n${note}`);
+  return {
+    kind: 'command',
+    title: head(command.trim(), limits.askTitleChars),
+    detail: `${command}\n\nin ${workspace}${said.join('')}`,
+    cluster,
+    always: danger !== null || isolation === 'readonly',
+  };
+}
+
+const limitOf = (job: ToolJob): number => {
+  const input = inputOf(job);
+  return typeof input === 'string' ? limits.commandMs : input.runMs;
+};
+
+interface Start {
+  readonly job: ToolJob;
+  readonly doing: Doing;
+}
+
+async function run(options: ShellOptions, commands: Commands | null, start: Start): Promise<ToolOutcome> {
+  const { job, doing } = start;
+  const input = inputOf(job);
+  if (typeof input === 'string') return failure(input);
+  const directory = await directoryOf(options.worktrees, job);
+  if (typeof directory !== 'string') return failure(directory.text);
+  const env = options.environment();
+  const own = {
+    ROOST_CALL: String(job.call),
+    ROOST_AGENT: String(job.agent),
+    ROOST_PARENT: String(job.parent ?? ''),
+  };
+  const dueSeconds = Math.ceil((Date.now() + input.runMs) / 1000);
+  const task = { command: input.command, directory, env: own, dueSeconds };
+  const end: Promise<CommandEnd> =
+    commands?.start(String(job.call), task, { ...doing, env, runMs: input.runMs }) ??
+    runDirectly({ command: input.command, directory, env: { ...env, ...own }, runMs: input.runMs }, doing);
+  return outcomeOf(await end, input.runMs);
+}
+
+async function directoryOf(worktrees: Worktrees, job: ToolJob): Promise<string | { readonly text: string }> {
+  const { workspace, isolation } = job.place;
+  if (isolation !== 'worktree') return workspace;
+  const made = await worktrees.ensure(job.agent, workspace);
+  return made.kind === 'worktree' ? made.worktree.place : made;
+}
+
+/** The best way to start commands on this machine: bash, else a POSIX shell with `setsid`, else directly. */
+export function bestShell(searchPath: string): ShellKind | null {
+  if (process.platform === 'win32') return null;
+  const has = (program: string): boolean =>
+    searchPath.split(path.delimiter).some((directory) => {
+      if (!path.isAbsolute(directory)) return false;
+      try {
+        accessSync(path.join(directory, program), constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  if (has('bash')) return 'bash';
+  return has('setsid') ? 'sh' : null;
+}
