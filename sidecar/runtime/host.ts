@@ -82,7 +82,8 @@ class Loop implements Host {
 
   post(event: RuntimeEvent): boolean {
     if (this.stopped) return false;
-    if ('reply' in event && (this.queue.length >= limits.queuedEvents || this.onDrained !== null))
+    // Only clients are turned away: an event with a reply but no parameters goes on with work that was accepted.
+    if ('params' in event && (this.queue.length >= limits.queuedEvents || this.onDrained !== null))
       return false;
     // Recovery goes first: what clients ask about an agent is answered on what recovery has made of it.
     if (event.kind === 'recover') this.queue.unshift(event);
