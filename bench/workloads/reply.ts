@@ -1,0 +1,93 @@
+// A warm one-word reply through the socket, over the model's own time.
+//
+// One client, one agent, the built sidecar and the fixture as processes of their own, HTTP/2 over TLS, durable
+// acknowledgements. The model's own time is what the same provider takes to answer the same client over a warm
+// HTTP/2 session, asked directly, in turn with the measured replies.
+
+import { readFileSync } from 'node:fs';
+import http2 from 'node:http2';
+import { randomUUID } from 'node:crypto';
+import { startFixtureProcess, startSidecarProcess } from '../sidecar.ts';
+import { median, round, type Workload } from '../workload.ts';
+
+export const workload: Workload = {
+  title: "reply: a warm one-word reply through the socket, over the model's own time",
+  options: { replies: 300, warmUp: 30 },
+  run: async ({ replies = 1, warmUp = 0 }, say) => {
+    const fixture = await startFixtureProcess(['--no-check']);
+    const sidecar = await startSidecarProcess();
+    const session = http2.connect(fixture.tlsUrl, { ca: readFileSync(fixture.caFile) });
+    try {
+      const { wire } = sidecar;
+      await wire.call('provider/set', {
+        name: 'bench',
+        dialect: 'chat',
+        baseUrl: `${fixture.tlsUrl}/v1`,
+        keyless: true,
+        caFile: fixture.caFile,
+      });
+      const started = await wire.call('agent/start', {
+        name: 'reply',
+        text: '@say hello',
+        workspace: '/',
+        model: 'bench/any',
+        key: randomUUID(),
+      });
+      await wire.call('turn/wait', { turns: [started.turn], mode: 'all', timeoutMs: 30_000 });
+      const through: number[] = [];
+      const direct: number[] = [];
+      for (let i = 0; i < warmUp + replies; i++) {
+        // A fresh agent now and then keeps the conversation at the length of a short chat.
+        const beginMs = performance.now();
+        const key = randomUUID();
+        const { turn } = await wire.call('agent/send', {
+          agent: started.agent,
+          text: '@say hello',
+          delivery: 'queue',
+          key,
+        });
+        await wire.call('turn/wait', { turns: [turn], mode: 'all', timeoutMs: 30_000 });
+        const tookMs = performance.now() - beginMs;
+        const aloneMs = await askDirectly(session);
+        if (i < warmUp) continue;
+        through.push(tookMs);
+        direct.push(aloneMs);
+      }
+      const p90 = [...through].sort((a, b) => a - b)[Math.floor(through.length * 0.9)] ?? 0;
+      say(
+        `through the sidecar: median ${round(median(through), 2)} ms, p90 ${round(p90, 2)} ms; the provider alone: median ${round(median(direct), 2)} ms`,
+      );
+      return {
+        overheadMs: round(median(through) - median(direct), 2),
+        throughMs: round(median(through), 2),
+        modelMs: round(median(direct), 2),
+      };
+    } finally {
+      session.close();
+      await sidecar.close();
+      fixture.close();
+    }
+  },
+};
+
+/** One request to the provider over a warm session; milliseconds until its stream has ended. */
+async function askDirectly(session: http2.ClientHttp2Session): Promise<number> {
+  const body = JSON.stringify({
+    model: 'any',
+    stream: true,
+    messages: [{ role: 'user', content: '@say hello' }],
+  });
+  const beginMs = performance.now();
+  await new Promise<void>((resolve, reject) => {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/v1/chat/completions',
+      'content-type': 'application/json',
+    });
+    stream.on('error', reject);
+    stream.on('end', resolve);
+    stream.resume();
+    stream.end(body);
+  });
+  return performance.now() - beginMs;
+}
