@@ -8,7 +8,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Wire } from '../sidecar/cli/connect.ts';
-import { environmentForSidecar } from '../sidecar/protocol/discovery.ts';
+import { environmentForSidecar } from '../sidecar/cli/secrets.ts';
 
 const root = path.join(import.meta.dirname, '..');
 
