@@ -179,6 +179,9 @@ export const limits = {
   walWorkerCalmMs: 10_000,
   /** Bytes set aside for the rows that say that the disk is full: 5,000 agents in flight need about 8 MB. */
   ballastBytes: 16 * 1024 * 1024,
+  /** It is made in parts of this size with a pause between them, so that the loop is not held. */
+  ballastPartBytes: 1024 * 1024,
+  ballastPartMs: 20,
   /** Time between tries to make the ballast. */
   ballastMs: 5_000,
   /** Rows that one slice of the doctor looks at: 500 agents and their counts take about 5 ms. */
@@ -227,6 +230,8 @@ export const limits = {
   streamsAhead: 16,
   /** Connections that one provider's pool opens at the same time: a TLS handshake costs about 1 ms of the loop. */
   connecting: 16,
+  /** Bodies of one provider that are being sent at the same time, a page of each in memory. More wait their turn. */
+  bodiesAtOnce: 16,
   /** Requests that wait for a connection of one provider. Past it a request is cut at once. */
   waitingForConnection: 20_000,
   /** A session without streams is closed after this, and its server asked whether it lives after the second. */

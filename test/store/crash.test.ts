@@ -63,7 +63,7 @@ async function committer(
 }
 
 /** Every group that is there must be whole. Returns the ids of the first rows of the groups. */
-function groups(directory: string): Set<number> {
+function groups(directory: string, doctor: boolean): Set<number> {
   const open = openStore({ directory, durability: 'power' });
   const first = new Set<number>();
   try {
@@ -78,7 +78,7 @@ function groups(directory: string): Set<number> {
       last = id + 2;
     }
     assert.equal(open.store.get('place', last + 1), undefined);
-    assert.deepEqual(open.reads.doctor().findings, []);
+    if (doctor) assert.deepEqual(open.reads.doctor().findings, []);
   } finally {
     open.close();
   }
@@ -95,7 +95,7 @@ test('what was acknowledged survives SIGKILL, 51 times over (case 91)', async (t
       const child = await next;
       if (kills < 16) next = committer(t, directory);
       const said = await child.kill(Math.floor(random() * 12));
-      const there = groups(directory);
+      const there = groups(directory, true);
       for (const id of said) assert.ok(there.has(id), `group ${id} was acknowledged and is gone`);
       acknowledged += said.length;
     }
@@ -129,7 +129,7 @@ function groupsIn(directory: string, database: Buffer, log: Buffer): number {
   for (const name of readdirSync(directory)) writeFileSync(path.join(directory, name), '');
   writeFileSync(path.join(directory, 'roost.db'), database);
   writeFileSync(path.join(directory, 'roost.db-wal'), log);
-  return groups(directory).size;
+  return groups(directory, false).size;
 }
 
 test('a log that is cut anywhere gives the commits before the cut (cases 94, 95)', (t) => {

@@ -9,9 +9,8 @@ import { Room } from '../../sidecar/store/room.ts';
 const directory = process.argv[2] ?? '';
 // Somebody else's file: what a person would delete.
 const other = path.join(directory, 'other');
-const room = new Room(directory);
-if (!room.restore()) {
-  // 40 MB are less than four times the ballast: this disk gets one all the same.
+// 40 MB are less than four times the ballast: this disk gets one all the same.
+if (new Room(directory).grow() === 'none') {
   writeFileSync(path.join(directory, 'ballast'), Buffer.alloc(16 * 1024 * 1024, 'b'));
 }
 writeFileSync(other, Buffer.alloc(8 * 1024 * 1024, 'o'));
