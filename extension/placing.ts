@@ -13,8 +13,12 @@ export interface LineEdit {
   readonly text: string;
 }
 
-/** A hunk in a document: 0-based first line and number of lines; 0 lines: between `line - 1` and `line`. */
+/**
+ * A hunk in a document: 0-based first line and number of lines; 0 lines: between `line - 1` and `line`. Of a
+ * proposal these are the lines that it would replace, else its new lines.
+ */
 export interface Placed {
+  readonly proposal: boolean;
   readonly change: ChangeDetail;
   readonly hunk: Hunk;
   readonly line: number;
@@ -45,36 +49,31 @@ export function shiftHunks(hunks: readonly Hunk[], edits: readonly LineEdit[]): 
   });
 }
 
-/**
- * The hunks of changes that are drawn in the person's file, by line, at most limits.hunksPerFile. Changes in an
- * agent's own worktree have no place in it: their new lines are not there.
- */
+/** The hunks of changes that are drawn in the person's file, by line, at most limits.hunksPerFile. */
 export function placedInFile(changes: readonly ChangeDetail[], lineCount: number): readonly Placed[] {
-  return place(
-    changes.filter((change) => change.isolation !== 'worktree'),
-    lineCount,
-    (hunk) => hunk.now,
-  );
+  return place(changes, lineCount, (change, hunk) => ({
+    at: hunk.now,
+    proposal: change.isolation === 'worktree',
+  }));
 }
 
 /** The hunks of a change in the agent's version of the file. */
 export function placedInAfter(change: ChangeDetail, lineCount: number): readonly Placed[] {
-  return place([change], lineCount, (hunk) => hunk.after);
+  return place([change], lineCount, (_change, hunk) => ({ at: hunk.after, proposal: false }));
 }
 
 function place(
   changes: readonly ChangeDetail[],
   lineCount: number,
-  range: (hunk: Hunk) => LineRange | null,
+  locate: (change: ChangeDetail, hunk: Hunk) => { readonly at: LineRange | null; readonly proposal: boolean },
 ): readonly Placed[] {
   const placed = changes.flatMap((change) =>
     change.hunks.flatMap((hunk): readonly Placed[] => {
-      const at = range(hunk);
+      const { at, proposal } = locate(change, hunk);
+      if (at === null) return [];
       // A deletion at the end of a file stands behind its last line: shown at that line.
-      const line = at === null ? -1 : Math.min(at.start - 1, Math.max(0, lineCount - 1));
-      return at === null || line < 0
-        ? []
-        : [{ change, hunk, line, count: Math.min(at.count, lineCount - line) }];
+      const line = Math.max(0, Math.min(at.start - 1, lineCount - 1));
+      return [{ change, hunk, proposal, line, count: Math.min(at.count, lineCount - line) }];
     }),
   );
   return placed.sort((a, b) => a.line - b.line || a.change.id - b.change.id).slice(0, limits.hunksPerFile);

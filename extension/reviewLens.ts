@@ -3,7 +3,7 @@
 // one row at its top.
 
 import * as vscode from 'vscode';
-import type { ChangeRow } from '../sidecar/protocol/change.ts';
+import type { ChangeDetail } from '../sidecar/protocol/change.ts';
 import type { Ctx } from './ctx.ts';
 import type { Placed } from './placing.ts';
 import { afterScheme } from './reviews.ts';
@@ -24,13 +24,15 @@ export class ReviewLens implements vscode.CodeLensProvider {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const lenses = this.#reviews.placed(document).flatMap(hunkLenses);
+    const lenses = this.#reviews
+      .placed(document)
+      .flatMap((each) => (each.proposal ? proposalLenses(each) : hunkLenses(each)));
     if (document.uri.scheme === afterScheme) return lenses;
-    const proposals = this.#reviews.rowsOf(document.uri).filter((row) => row.isolation === 'worktree');
-    const moved = this.#reviews
+    // What has no place: lines that the person has changed since, and files too large for hunks.
+    const rest = this.#reviews
       .detailsOf(document.uri)
-      .filter((change) => change.isolation !== 'worktree' && change.hunks.some((hunk) => hunk.now === null));
-    return [...proposals.flatMap(proposalLenses), ...moved.map(movedLens), ...lenses];
+      .filter((change) => change.hunks.length === 0 || change.hunks.some((hunk) => hunk.now === null));
+    return [...rest.flatMap(fileLenses), ...lenses];
   }
 }
 
@@ -39,28 +41,44 @@ function hunkLenses({ change, hunk, line }: Placed): vscode.CodeLens[] {
   const target = { change: change.id, hunk: hunk.id };
   const about = `−${hunk.removed.length} +${hunk.added.length} · ${change.agentName}`;
   return [
-    lens(range, `$(check) ${t('Accept')}`, 'roost.acceptHunk', target),
-    lens(range, `$(discard) ${t('Reject')}`, 'roost.rejectHunk', target),
-    lens(range, `$(comment) ${t('Comment')}`, 'roost.comment', { ...target, line }),
+    lens(range, verb('check', t('Accept')), 'roost.acceptHunk', target),
+    lens(range, verb('discard', t('Reject')), 'roost.rejectHunk', target),
+    lens(range, verb('comment', t('Comment')), 'roost.comment', { ...target, line }),
     lens(range, about, 'roost.openAgent', { agent: change.agent }),
   ];
 }
 
-function proposalLenses(change: ChangeRow): vscode.CodeLens[] {
-  const target = { change: change.id };
-  const about = t('{0} proposes −{1} +{2}', change.agentName, change.removed, change.added);
-  const top = new vscode.Range(0, 0, 0, 0);
+function proposalLenses({ change, hunk, line }: Placed): vscode.CodeLens[] {
+  const range = new vscode.Range(line, 0, line, 0);
+  const target = { change: change.id, hunk: hunk.id };
+  const about = t('{0} proposes −{1} +{2}', change.agentName, hunk.removed.length, hunk.added.length);
   return [
-    lens(top, `$(robot) ${about}`, 'roost.review', target),
-    lens(top, `$(diff) ${t('Compare')}`, 'roost.review', target),
-    lens(top, `$(check) ${t('Accept')}`, 'roost.acceptFile', target),
-    lens(top, `$(discard) ${t('Dismiss')}`, 'roost.rejectFile', target),
+    lens(range, verb('robot', about), 'roost.openAgent', { agent: change.agent }),
+    lens(range, verb('check', t('Accept')), 'roost.acceptHunk', target),
+    lens(range, verb('discard', t('Dismiss')), 'roost.rejectHunk', target),
+    lens(range, verb('diff', t('Compare')), 'roost.review', target),
   ];
 }
 
-function movedLens(change: ChangeRow): vscode.CodeLens {
+function fileLenses(change: ChangeDetail): vscode.CodeLens[] {
+  const target = { change: change.id };
+  const top = new vscode.Range(0, 0, 0, 0);
+  if (change.hunks.length === 0) {
+    const about = t('Changed by {0}: −{1} +{2}', change.agentName, change.removed, change.added);
+    return [
+      lens(top, verb('robot', about), 'roost.openAgent', { agent: change.agent }),
+      lens(top, verb('check-all', t('Accept All')), 'roost.acceptFile', target),
+      lens(top, verb('discard', t('Reject All')), 'roost.rejectFile', target),
+      lens(top, verb('diff', t('Compare')), 'roost.review', target),
+    ];
+  }
   const title = t('You changed lines that {0} changed too: compare', change.agentName);
-  return lens(new vscode.Range(0, 0, 0, 0), `$(warning) ${title}`, 'roost.review', { change: change.id });
+  return [lens(top, verb('warning', title), 'roost.review', target)];
+}
+
+/** A lens swallows an ordinary blank after an icon. */
+function verb(icon: string, words: string): string {
+  return `$(${icon})\u00a0${words}`;
 }
 
 function lens(range: vscode.Range, title: string, command: string, argument: object): vscode.CodeLens {

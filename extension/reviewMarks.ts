@@ -11,23 +11,23 @@ import type { Reviews } from './reviews.ts';
 const { t } = vscode.l10n;
 
 export function registerMarks(ctx: Ctx, reviews: Reviews): void {
-  const added = ctx.own(vscode.window.createTextEditorDecorationType(addedLook()));
-  const removedAbove = ctx.own(vscode.window.createTextEditorDecorationType(removedLook('2px 0 0 0')));
-  const removedBelow = ctx.own(vscode.window.createTextEditorDecorationType(removedLook('0 0 2px 0')));
+  const own = (look: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType =>
+    ctx.own(vscode.window.createTextEditorDecorationType(look));
+  const added = own(addedLook());
+  const removedAbove = own(removedLook('2px 0 0 0'));
+  const removedBelow = own(removedLook('0 0 2px 0'));
+  const proposed = own(removedLook('0 0 0 2px'));
   const draw = (): void => {
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document.uri.scheme !== 'file') continue;
       const placed = reviews.placed(editor.document);
-      const deletions = placed.filter(({ hunk }) => 0 < hunk.removed.length);
+      const here = placed.filter(({ proposal }) => !proposal);
+      const deletions = here.filter(({ hunk }) => 0 < hunk.removed.length);
       const end = editor.document.lineCount;
-      editor.setDecorations(
-        added,
-        placed
-          .filter(({ count }) => 0 < count)
-          .map(({ line, count }) => new vscode.Range(line, 0, line + count - 1, 0)),
-      );
-      editor.setDecorations(removedAbove, deletions.filter((each) => !atEnd(each, end)).map(deletion));
-      editor.setDecorations(removedBelow, deletions.filter((each) => atEnd(each, end)).map(deletion));
+      editor.setDecorations(added, here.filter(({ count }) => 0 < count).map(lines));
+      editor.setDecorations(removedAbove, deletions.filter((each) => !atEnd(each, end)).map(withHover));
+      editor.setDecorations(removedBelow, deletions.filter((each) => atEnd(each, end)).map(withHover));
+      editor.setDecorations(proposed, placed.filter(({ proposal }) => proposal).map(withHover));
     }
   };
   const redraw = ctx.own(throttled(limits.redrawMs, draw));
@@ -35,27 +35,36 @@ export function registerMarks(ctx: Ctx, reviews: Reviews): void {
   ctx.own(vscode.window.onDidChangeVisibleTextEditors(redraw));
 }
 
+function lines({ line, count }: Placed): vscode.Range {
+  return new vscode.Range(line, 0, line + Math.max(1, count) - 1, 0);
+}
+
 /** A deletion behind the last line has no line below it to be drawn above of. */
 function atEnd({ hunk, count, line }: Placed, lineCount: number): boolean {
   return count === 0 && hunk.now !== null && lineCount <= hunk.now.start - 1 && line === lineCount - 1;
 }
 
-function deletion(placed: Placed): vscode.DecorationOptions {
-  return { range: new vscode.Range(placed.line, 0, placed.line, 0), hoverMessage: hover(placed) };
+/** A deletion is one line to look at, a proposal all the lines that it would replace. */
+function withHover(placed: Placed): vscode.DecorationOptions {
+  const { line } = placed;
+  const range = placed.proposal ? lines(placed) : new vscode.Range(line, 0, line, 0);
+  return { range, hoverMessage: hover(placed) };
 }
 
 /** What was removed, and the verbs. The text is a model's: it stands in a code block, only our commands are links. */
-function hover({ change, hunk }: Placed): vscode.MarkdownString {
+function hover({ change, hunk, proposal }: Placed): vscode.MarkdownString {
   const text = new vscode.MarkdownString(undefined, true);
   text.isTrusted = { enabledCommands: ['roost.acceptHunk', 'roost.rejectHunk'] };
-  const shown = hunk.removed.slice(0, limits.hoverLines).map((line) => `-${line}`);
-  const rest = hunk.removed.length - shown.length;
-  text.appendText(t('{0} removed:', change.agentName));
+  const removed = hunk.removed.map((line) => `-${line}`);
+  const all = proposal ? [...removed, ...hunk.added.map((line) => `+${line}`)] : removed;
+  const shown = all.slice(0, limits.hoverLines);
+  const rest = all.length - shown.length;
+  text.appendText(proposal ? t('{0} proposes:', change.agentName) : t('{0} removed:', change.agentName));
   text.appendCodeblock([...shown, ...(0 < rest ? [`… ${rest}`] : [])].join('\n'), 'diff');
   const argument = encodeURIComponent(JSON.stringify([{ change: change.id, hunk: hunk.id }]));
   text.appendMarkdown(
     `[$(check) ${t('Accept')}](command:roost.acceptHunk?${argument}) &nbsp; ` +
-      `[$(discard) ${t('Reject')}](command:roost.rejectHunk?${argument})`,
+      `[$(discard) ${proposal ? t('Dismiss') : t('Reject')}](command:roost.rejectHunk?${argument})`,
   );
   return text;
 }

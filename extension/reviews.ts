@@ -27,6 +27,8 @@ export class Reviews {
   #rows = new Map<string, ChangeRow[]>();
   readonly #details = new Map<ChangeId, ChangeDetail>();
   readonly #loading = new Map<ChangeId, Promise<ChangeDetail>>();
+  /** The request after the one that is on its way. */
+  readonly #next = new Map<ChangeId, Promise<ChangeDetail>>();
   readonly #verdicts = new Map<ChangeId, Promise<unknown>>();
   readonly #pauses = new Map<string, NodeJS.Timeout>();
 
@@ -36,6 +38,8 @@ export class Reviews {
     ctx.onChanges(() => this.#takeRows());
     ctx.own(vscode.window.onDidChangeVisibleTextEditors(() => this.#loadVisible()));
     ctx.own(vscode.workspace.onDidChangeTextDocument((event) => this.#shift(event)));
+    // Saved: the sidecar sees the file instead of the buffer from now on.
+    ctx.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => this.#askAgain(uri)));
     ctx.own({ dispose: () => this.#pauses.forEach((timer) => clearTimeout(timer)) });
   }
 
@@ -156,14 +160,34 @@ export class Reviews {
     this.#load(id).catch((error: unknown) => this.#ctx.log.debug(`change ${id}: ${describe(error)}`));
   }
 
-  /** One request at a time for a change; who asks meanwhile gets the same answer. */
+  /**
+   * One request at a time for a change. Who asks while one is on its way gets the answer of another one after it:
+   * the first may have looked before what made this one ask.
+   */
   #load(id: ChangeId): Promise<ChangeDetail> {
     const running = this.#loading.get(id);
-    if (running !== undefined) return running;
+    if (running === undefined) return this.#request(id);
+    const next = this.#next.get(id);
+    if (next !== undefined) return next;
+    const after = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    const queued = after.then(() => {
+      this.#next.delete(id);
+      return this.#load(id);
+    });
+    this.#next.set(id, queued);
+    return queued;
+  }
+
+  #request(id: ChangeId): Promise<ChangeDetail> {
     const loading = this.#ctx.connection
       .call('change/get', { change: id })
       .then((detail) => {
-        this.#put(detail);
+        // What is typed meanwhile has moved the lines; the pause after it asks again.
+        const typing = this.#pauses.has(this.#ctx.paths.key(detail.path)) && this.#details.has(id);
+        if (!typing) this.#put(detail);
         return detail;
       })
       .finally(() => this.#loading.delete(id));
@@ -196,9 +220,13 @@ export class Reviews {
     clearTimeout(this.#pauses.get(key));
     const ask = (): void => {
       this.#pauses.delete(key);
-      for (const { id } of this.rowsOf(document.uri)) if (!this.#verdicts.has(id)) this.#loadQuietly(id);
+      this.#askAgain(document.uri);
     };
     this.#pauses.set(key, setTimeout(ask, limits.placePauseMs));
+  }
+
+  #askAgain(uri: vscode.Uri): void {
+    for (const { id } of this.rowsOf(uri)) if (!this.#verdicts.has(id)) this.#loadQuietly(id);
   }
 }
 

@@ -83,6 +83,7 @@ test('hunks of several agents by line; a deletion behind the end is shown at the
   assert.deepEqual(
     placed.map((each) => [each.hunk.id, each.line, each.count]),
     [
+      ['elsewhere', 0, 1],
       ['early', 1, 1],
       ['late', 8, 1],
       ['end', 19, 0],
@@ -92,5 +93,9 @@ test('hunks of several agents by line; a deletion behind the end is shown at the
   assert.equal(hunkAt(placed, 19)?.hunk.id, 'end');
   assert.equal(hunkAt(placed, 5), undefined);
   assert.equal(hunkBeside(placed, 1, 1)?.hunk.id, 'late');
-  assert.equal(hunkBeside(placed, 1, -1)?.hunk.id, 'end');
+  assert.equal(hunkBeside(placed, 0, -1)?.hunk.id, 'end');
+  assert.deepEqual(
+    placed.filter((each) => each.proposal).map((each) => each.hunk.id),
+    ['elsewhere'],
+  );
 });

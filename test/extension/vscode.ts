@@ -267,6 +267,7 @@ export const workspace = {
   onDidChangeWorkspaceFolders: ignore,
   onDidChangeTextDocument: ignore,
   onDidCloseTextDocument: ignore,
+  onDidSaveTextDocument: ignore,
   registerTextDocumentContentProvider: ignore,
   applyEdit: (edit: WorkspaceEdit): Promise<boolean> => {
     for (const { uri, range, text } of edit.edits.toReversed()) {
