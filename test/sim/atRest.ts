@@ -9,7 +9,8 @@ import type { Sim } from './sim.ts';
 /** The first agent that is neither done nor parked for an accepted reason; null when there is none. */
 export function pending(sim: Sim): string | null {
   for (const agent of sim.disk.rows('agent')) {
-    if (agent.phase === 'idle' && (agent.halted === 1 || (agent.queued === 0 && agent.unheard === 0))) continue;
+    if (agent.phase === 'idle' && (agent.halted === 1 || (agent.queued === 0 && agent.unheard === 0)))
+      continue;
     const calls = sim.disk.rows('call').filter((call) => call.agent === agent.id && call.open === 1);
     const doing = calls.map((call) => `${call.tool} ${call.state}`).join(', ');
     return `agent ${agent.id} (${agent.name}) is ${agent.phase} ${agent.why ?? ''} since ${agent.since}, queued ${agent.queued}, unheard ${agent.unheard}, requests ${agent.requests}, calls: ${doing}`;
@@ -26,7 +27,8 @@ export function atRest(sim: Sim): void {
   const held = holding(sim);
   if (held !== null) return sim.fail('rest', held);
   const unanswered = sim.workload.calls.find((call) => !call.answered);
-  if (unanswered !== undefined) return sim.fail('rest', `${unanswered.kind} ${unanswered.key} was never answered`);
+  if (unanswered !== undefined)
+    return sim.fail('rest', `${unanswered.kind} ${unanswered.key} was never answered`);
   const said = words(sim);
   if (said !== null) sim.fail(said.check, said.message);
 }
@@ -45,7 +47,9 @@ function holding(sim: Sim): string | null {
   if (timer !== undefined) return `a timer is set: ${JSON.stringify(timer)}`;
   const verdict = sim.disk.rows('verdict').find((row) => row.state === 'started');
   if (verdict !== undefined) return `verdict ${verdict.id} is on its way for ever`;
-  const steer = sim.disk.rows('inbox').find((row) => row.kind === 'steer' && sim.disk.row('agent', row.agent)?.halted === 0);
+  const steer = sim.disk
+    .rows('inbox')
+    .find((row) => row.kind === 'steer' && sim.disk.row('agent', row.agent)?.halted === 0);
   if (steer !== undefined) return `a steer was not read: "${steer.text}" for agent ${steer.agent}`;
   return null;
 }
@@ -72,7 +76,12 @@ function words(sim: Sim): Wrong | null {
   const transcripts = bodies(sim);
   for (const agent of sim.disk.rows('agent')) {
     const entries = transcripts.get(agent.id) ?? [];
-    const found = heardOnce(sim, agent, entries.map((each) => each.body)) ?? lastWords(sim, agent);
+    const found =
+      heardOnce(
+        sim,
+        agent,
+        entries.map((each) => each.body),
+      ) ?? lastWords(sim, agent);
     if (found !== null) return found;
   }
   return messagesArrive(sim, transcripts);
@@ -82,7 +91,12 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
   let heard = 0;
   const words = new Map<string, number>();
   for (const body of entries) {
-    const told = body.kind === 'notice' ? body.text : body.kind === 'result' && body.tool === 'wait_agent' ? body.text : null;
+    const told =
+      body.kind === 'notice'
+        ? body.text
+        : body.kind === 'result' && body.tool === 'wait_agent'
+          ? body.text
+          : null;
     if (told === null) continue;
     heard += body.kind === 'notice' ? body.outcomes : Number(/(?:^|\. )(\d+) ended:\n/.exec(told)?.[1] ?? 0);
     for (const [, name] of told.matchAll(/^- [^:]+: (?:done|FAILED): (done \w+)$/gm)) {
@@ -91,11 +105,17 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
   }
   const outcomes = sim.disk.rows('outcome').filter((row) => row.parent === agent.id).length;
   if (heard + agent.unheard !== outcomes) {
-    return { check: 'S8', message: `agent ${agent.id} heard ${heard} of ${outcomes} outcomes, ${agent.unheard} are unheard` };
+    return {
+      check: 'S8',
+      message: `agent ${agent.id} heard ${heard} of ${outcomes} outcomes, ${agent.unheard} are unheard`,
+    };
   }
   for (const [name, count] of words) {
-    const turns = sim.disk.rows('turn').filter((turn) => turn.brief === name && sim.disk.row('agent', turn.agent)?.parent === agent.id);
-    if (count > turns.length) return { check: 'S8', message: `agent ${agent.id} heard "${name}" ${count} times` };
+    const turns = sim.disk
+      .rows('turn')
+      .filter((turn) => turn.brief === name && sim.disk.row('agent', turn.agent)?.parent === agent.id);
+    if (count > turns.length)
+      return { check: 'S8', message: `agent ${agent.id} heard "${name}" ${count} times` };
   }
   return null;
 }
@@ -106,7 +126,10 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
   for (const turn of sim.disk.rows('turn')) {
     if (turn.agent !== agent.id || turn.state !== 'ended') continue;
     const { brief, outcome } = turn;
-    const odd = (why: string): Wrong => ({ check: 'words', message: `turn ${turn.id} of agent ${agent.id} is ${outcome} with "${brief}": ${why}` });
+    const odd = (why: string): Wrong => ({
+      check: 'words',
+      message: `turn ${turn.id} of agent ${agent.id} is ${outcome} with "${brief}": ${why}`,
+    });
     if (outcome === 'done' && !/^(done|heard) \w+$/.test(brief)) return odd('no script says that');
     if (outcome !== 'failed' || brief.startsWith('The model declined: no ')) continue;
     if (brief.includes('met a bug')) return odd('a bug');
@@ -128,11 +151,16 @@ function messagesArrive(sim: Sim, transcripts: ReturnType<typeof bodies>): Wrong
     if (call.kind !== 'agent/send' || !call.said.some((said) => said.ok)) continue;
     const agent = Number(call.params['agent']);
     const text = call.params['text'];
-    const read = (transcripts.get(agent) ?? []).filter(({ body }) => body.kind === 'user' && body.text === text).length;
+    const read = (transcripts.get(agent) ?? []).filter(
+      ({ body }) => body.kind === 'user' && body.text === text,
+    ).length;
     const queued = sim.disk.rows('turn').filter((turn) => turn.agent === agent && turn.text === text).length;
     const inbox = sim.disk.rows('inbox').filter((row) => row.agent === agent && row.text === text).length;
     if (read + queued + inbox !== 1) {
-      return { check: 'S1', message: `"${String(text)}" was accepted for agent ${agent}: read ${read} times, queued ${queued}, left ${inbox}` };
+      return {
+        check: 'S1',
+        message: `"${String(text)}" was accepted for agent ${agent}: read ${read} times, queued ${queued}, left ${inbox}`,
+      };
     }
   }
   return null;

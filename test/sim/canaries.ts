@@ -1,12 +1,134 @@
-// Known-bad switches.
+// Known-bad switches: each breaks one promise in one place, by lying through a port or by changing what a step
+// does, and the simulator must notice. They test the tester; the product has no seam for them.
+//
+// A lie keeps the rows consistent where it can, so that it is found by the promise that it breaks and not by a
+// count that happens to disagree.
 
+import type { TableName } from '../../sidecar/core/rows.ts';
+import { Step } from '../../sidecar/runtime/step.ts';
 import type { Sim } from './sim.ts';
+import type { AnyRow, Spoil } from './watchedStore.ts';
 
-export type Canary = 'judgedBeforeClaim' | 'x';
+export const canaries = {
+  ackBeforeCommit: 'the last commit before a crash was never on the disk',
+  effectBeforeCommit: 'effects run before their transaction is committed',
+  startedRowForgotten: 'a call runs while its row still says planned',
+  unknownRunAgain: 'recovery starts a command again whose end nobody saw',
+  judgedBeforeClaim: 'recovery says that a command never started without taking its claim',
+  outcomeTwice: 'what was told of children is not remembered as told',
+  outcomeLost: 'an outcome counts as told and was not',
+  reservationLeaked: 'what an attempt held is not given back',
+  reservationNotTaken: 'attempts hold nothing of their budget',
+  slotLeaked: 'a request that ended keeps its slot',
+  slotKeptInWait: 'an agent in wait_agent holds a model slot',
+  timerLost: 'a timer is not set',
+  wakeUpLost: 'agents that wait for budget are not told that some came free',
+  sequenceSkipped: 'a commit is not told to those who follow',
+  interruptedWithoutResult: 'a call of an interrupted turn gets no result',
+  countDrift: 'an ancestor misses a change of its counts',
+  keyForgotten: 'a message is taken without its key',
+  placeTwice: 'an agent gets two places in the queue for a slot',
+} as const;
 
-/** Turns a bad switch on for one run; returns what turns it off. */
+export type Canary = keyof typeof canaries;
+
+type Switch = (sim: Sim) => { readonly spoil?: Spoil; readonly flush?: (step: Step) => void };
+
+const without = (row: AnyRow, ...columns: readonly string[]): AnyRow =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !columns.includes(name)));
+
+const onUpdate = (
+  table: TableName,
+  lie: (patch: AnyRow, id: number) => AnyRow | null,
+): { readonly spoil: Spoil } => ({
+  spoil: { update: (at, id, patch) => (at === table ? lie(patch, id) : patch) },
+});
+
+const onInsert = (table: TableName, lie: (row: AnyRow) => AnyRow | null): { readonly spoil: Spoil } => ({
+  spoil: { insert: (at, row) => (at === table ? lie(row) : row) },
+});
+
+/** Those that are not here are asked about where they happen: in sim.ts, in fakeTools.ts. */
+const switches: Partial<Record<Canary, Switch>> = {
+  effectBeforeCommit: () => ({
+    flush: (step) => {
+      if (!step.slots.recovering) for (const effect of step.effects.splice(0)) effect();
+    },
+  }),
+  startedRowForgotten: () =>
+    onUpdate('call', (patch) => (patch['state'] === 'started' ? without(patch, 'state', 'started') : patch)),
+  outcomeTwice: (sim) =>
+    onUpdate('agent', (patch) =>
+      'heard' in patch && sim.chance.hits(0.2) ? without(patch, 'heard', 'unheard') : patch,
+    ),
+  outcomeLost: (sim) =>
+    onUpdate('agent', (patch) => {
+      if (!(Number(patch['unheard']) > 0) || !sim.chance.hits(0.1)) return patch;
+      return { ...patch, unheard: 0, heard: sim.disk.table('outcome').next - 1 };
+    }),
+  reservationLeaked: (sim) =>
+    onUpdate('agent', (patch, id) => {
+      const before = sim.disk.row('agent', id)?.bHeldTokens ?? 0;
+      return Number(patch['bHeldTokens'] ?? before) < before && sim.chance.hits(0.1)
+        ? without(patch, 'bHeldTokens', 'bHeldMicroUsd')
+        : patch;
+    }),
+  reservationNotTaken: () => ({
+    spoil: {
+      insert: (table, row) => (table === 'ledger' ? { ...row, heldTokens: 0, heldMicroUsd: 0 } : row),
+      update: (table, _id, patch) =>
+        table === 'agent' ? without(patch, 'bHeldTokens', 'bHeldMicroUsd') : patch,
+    },
+  }),
+  slotLeaked: (sim) => ({
+    flush: (step) => {
+      if (step.turnsUnderWay.size > 0 && sim.chance.hits(0.05)) step.slots.modelUsed += 1;
+    },
+  }),
+  slotKeptInWait: () => {
+    let taken = 0;
+    return {
+      ...onInsert('wait', (row) => {
+        taken += 1;
+        return row;
+      }),
+      flush: (step) => {
+        step.slots.modelUsed += taken;
+        taken = 0;
+      },
+    };
+  },
+  timerLost: (sim) => onInsert('timer', (row) => (sim.chance.hits(0.1) ? null : row)),
+  interruptedWithoutResult: () =>
+    onInsert('entry', (row) => {
+      if (row['kind'] !== 'result' || !String(row['body']).includes('"interrupted"')) return row;
+      return { ...row, kind: 'note', body: JSON.stringify({ kind: 'note', text: 'gone' }) };
+    }),
+  countDrift: (sim) =>
+    onUpdate('agent', (patch) => (sim.chance.hits(0.02) ? without(patch, 'bDone') : patch)),
+  keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),
+  placeTwice: (sim) => ({
+    flush: (step) => {
+      const row = step.store.range('ready.root', ['model'], { limit: 1 })[0];
+      if (row === undefined || !sim.chance.hits(0.05)) return;
+      const { id: _id, ...place } = row;
+      step.store.insert('ready', place);
+    },
+  }),
+};
+
+/** Turns a bad switch on for one run; returns what turns it off again. */
 export function arm(canary: Canary, sim: Sim): () => void {
-  void canary;
-  void sim;
-  return () => undefined;
+  const { spoil, flush } = switches[canary]?.(sim) ?? {};
+  if (spoil !== undefined) sim.spoil = spoil;
+  const real = Step.prototype.flush;
+  if (flush !== undefined) {
+    Step.prototype.flush = function (this: Step) {
+      real.call(this);
+      flush(this);
+    };
+  }
+  return () => {
+    Step.prototype.flush = real;
+  };
 }

@@ -62,13 +62,20 @@ export class FakeModel implements Model {
       post(event);
     };
     const slow = chance.hits(odds.slow) ? 20 : 1;
-    world.later(chance.around(swarm.modelMs) * 0.1, () => this.#read(request, slow, send, () => cancelled), this.#process);
+    world.later(
+      chance.around(swarm.modelMs) * 0.1,
+      () => this.#read(request, slow, send, () => cancelled),
+      this.#process,
+    );
     return () => void (cancelled = true);
   }
 
   /** The provider has the whole body: it answers, or fails in one of its ways. */
   #read(request: ModelRequest, slow: number, send: (event: ModelEvent) => void, gone: () => boolean): void {
-    if (gone()) return this.#after(1, () => send({ kind: 'end', outcome: { kind: 'cut', receivedBytes: 0, message: 'late' } }));
+    if (gone())
+      return this.#after(1, () =>
+        send({ kind: 'end', outcome: { kind: 'cut', receivedBytes: 0, message: 'late' } }),
+      );
     const { chance, swarm } = this.#sim;
     const items = this.#items(request);
     const outcome = this.#fault(request) ?? this.#answer(request, items);
@@ -101,11 +108,17 @@ export class FakeModel implements Model {
       const retryAtMs = dated ? world.wallMs() + chance.int(-5_000, 20_000) : null;
       return { kind: 'refused', retryAtMs, message: 'busy' };
     }
-    if (chance.hits(odds.cut)) return { kind: 'cut', receivedBytes: chance.int(0, 2) * 100, message: 'reset' };
-    if (chance.hits(odds.wrongKey)) return { kind: 'rejected', code: chance.pick(['wrongKey', 'noKey']), message: 'key' };
+    if (chance.hits(odds.cut))
+      return { kind: 'cut', receivedBytes: chance.int(0, 2) * 100, message: 'reset' };
+    if (chance.hits(odds.wrongKey))
+      return { kind: 'rejected', code: chance.pick(['wrongKey', 'noKey']), message: 'key' };
     if (chance.hits(odds.rejected)) {
       this.#sim.excuse(request.agent, 'rejected');
-      return { kind: 'rejected', code: chance.pick(['contextTooLong', 'badRequest', 'noCredit', 'modelUnknown']), message: 'sim' };
+      return {
+        kind: 'rejected',
+        code: chance.pick(['contextTooLong', 'badRequest', 'noCredit', 'modelUnknown']),
+        message: 'sim',
+      };
     }
     return null;
   }
@@ -115,7 +128,9 @@ export class FakeModel implements Model {
     const chars = items.reduce((sum, item) => sum + (item.kind === 'answer' ? 40 : item.text.length), 0);
     const usage = {
       input: Math.floor(chars / 4),
-      output: Math.min(request.maxOutputTokens, chance.int(1, 2_000)),
+      output: chance.hits(0.1)
+        ? request.maxOutputTokens
+        : Math.min(request.maxOutputTokens, chance.int(1, 2_000)),
       cacheRead: 0,
       cacheWrite: 0,
     };

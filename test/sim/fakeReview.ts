@@ -8,7 +8,8 @@ import { hash } from './chance.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
 
-const textOf = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString());
+const textOf = (bytes: Uint8Array | null): string | null =>
+  bytes === null ? null : Buffer.from(bytes).toString();
 const hashOf = (bytes: Uint8Array | null): string => String(hash(textOf(bytes) ?? '-none-'));
 
 export class FakeReview implements Review {
@@ -47,7 +48,8 @@ export class FakeReview implements Review {
   write(job: ReviewJob, evidence: Json, post: (done: ReviewDone) => void): void {
     const { chance, odds, outside } = this.#sim;
     this.#sim.effect(`write verdict on ${job.path}`);
-    const text = typeof evidence === 'object' && evidence !== null && 'text' in evidence ? evidence.text : null;
+    const text =
+      typeof evidence === 'object' && evidence !== null && 'text' in evidence ? evidence.text : null;
     this.#later(() => {
       if (chance.hits(odds.conflict)) return post({ kind: 'conflict', message: 'edited meanwhile' });
       if (typeof text === 'string') outside.files.set(job.path, text);
@@ -56,7 +58,10 @@ export class FakeReview implements Review {
     });
   }
 
-  rebase(file: { readonly base: Uint8Array | null; readonly after: Uint8Array | null }, found: Uint8Array | null) {
+  rebase(
+    file: { readonly base: Uint8Array | null; readonly after: Uint8Array | null },
+    found: Uint8Array | null,
+  ) {
     return textOf(file.after) === textOf(found) ? file.base : found;
   }
 

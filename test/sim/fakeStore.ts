@@ -176,7 +176,9 @@ export class FakeStore implements Store {
   range<I extends IndexName>(index: I, equals: readonly (string | number | null)[], page: Page): RowOf<I>[] {
     const found = this.#index(index);
     checkPage(index, found.spec.columns.length, equals.length, page);
-    return rangeOf(found, equals, page).map((row) => ({ ...row })) as unknown as RowOf<I>[];
+    return rangeOf(this.#table(indexes[index].table), found, equals, page).map((row) => ({
+      ...row,
+    })) as unknown as RowOf<I>[];
   }
 
   /** Ends this process: what is not committed is gone, and every later call throws. Returns what to throw. */

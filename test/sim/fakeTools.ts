@@ -5,7 +5,15 @@
 // claim first, and then the command will never start (DESIGN §7).
 // Not here: whether a started row stood before the run (checks.ts asks).
 
-import type { Cancel, Prepared, ToolEvent, ToolJob, ToolOutcome, Tools, Touched } from '../../sidecar/ports.ts';
+import type {
+  Cancel,
+  Prepared,
+  ToolEvent,
+  ToolJob,
+  ToolOutcome,
+  Tools,
+  Touched,
+} from '../../sidecar/ports.ts';
 import type { Json } from '../../sidecar/protocol/json.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
@@ -20,7 +28,7 @@ export interface Outside {
   /** Times that it was carried out. */
   runs: number;
   /** The process that started it, whose death may take the launcher along. */
-  readonly by: Process;
+  by: Process;
   result: ToolOutcome | null;
   /** What the runtime was told; null before that. */
   told: ToolOutcome | null;
@@ -41,7 +49,8 @@ const specs = ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({
   schema: { type: 'object' },
 }));
 
-const bytes = (text: string | undefined): Uint8Array | null => (text === undefined ? null : Buffer.from(text));
+const bytes = (text: string | undefined): Uint8Array | null =>
+  text === undefined ? null : Buffer.from(text);
 
 export class FakeTools implements Tools {
   readonly specs = specs;
@@ -87,7 +96,9 @@ export class FakeTools implements Tools {
       end: null,
     };
     sim.outside.calls.set(job.call, outside);
-    sim.world.later(sim.chance.around(2), () => this.#launch(job, outside));
+    // Now and then the machine is so busy that a whole restart fits in between.
+    const launchMs = sim.chance.around(sim.chance.hits(0.1) ? 2_000 : 2);
+    sim.world.later(launchMs, () => this.#launch(job, outside));
     return this.#watch(outside, post);
   }
 
@@ -100,10 +111,22 @@ export class FakeTools implements Tools {
     const cancel = this.#watch(outside, post);
     if (job.tool !== 'shell') {
       // Judged by its evidence: what was done already is not done again, a read is simply read again.
+      if (sim.canary === 'unknownRunAgain' && outside.life !== 'neverStarts') {
+        outside.life = 'claimable';
+        outside.by = this.#process;
+        sim.world.later(1, () => this.#launch(job, outside));
+        return cancel;
+      }
       if (outside.life === 'claimable' || outside.effect) outside.life = 'neverStarts';
       const outcome = outside.result ?? this.#act(job);
       outside.result = outcome;
       this.#tell(outside, outcome);
+      return cancel;
+    }
+    if (sim.canary === 'unknownRunAgain' && outside.life !== 'neverStarts') {
+      outside.life = 'claimable';
+      outside.by = this.#process;
+      sim.world.later(1, () => this.#launch(job, outside));
       return cancel;
     }
     if (outside.life === 'claimable' || outside.life === 'neverStarts') {
@@ -199,8 +222,11 @@ export class FakeTools implements Tools {
     if (chance.hits(odds.toolFails * 0.2)) return { kind: 'refuse', text: 'It cannot be done.' };
     const kind = job.tool === 'shell' ? 'command' : 'edit';
     const asks = job.tool === 'shell' || job.tool === 'write';
-    const title = typeof job.input['command'] === 'string' ? job.input['command'] : `write ${String(job.input['path'])}`;
-    const ask = asks ? { kind, title, detail: title, cluster: chance.hits(0.5) ? 'all' : null, always: false } as const : null;
+    const title =
+      typeof job.input['command'] === 'string' ? job.input['command'] : `write ${String(job.input['path'])}`;
+    const ask = asks
+      ? ({ kind, title, detail: title, cluster: chance.hits(0.5) ? 'all' : null, always: false } as const)
+      : null;
     return { kind: 'run', evidence: { at: job.call }, ask, usesCommandSlot: job.tool === 'shell' };
   }
 
@@ -208,7 +234,12 @@ export class FakeTools implements Tools {
     const { chance, odds, outside } = this.#sim;
     if (chance.hits(odds.toolFails)) return { status: 'error', text: 'exit 1' };
     const path = `/place/${String(job.input['path'])}`;
-    if (job.tool !== 'write') return { status: 'ok', text: `ok ${job.call}`, ...(chance.hits(0.1) ? { whole: Buffer.alloc(300, 97) } : {}) };
+    if (job.tool !== 'write')
+      return {
+        status: 'ok',
+        text: `ok ${job.call}`,
+        ...(chance.hits(0.1) ? { whole: Buffer.alloc(300, 97) } : {}),
+      };
     const before = outside.files.get(path);
     const after = String(job.input['text']);
     outside.files.set(path, after);

@@ -65,14 +65,16 @@ function branchCounts(disk: FakeDisk): string | null {
     const above = shares.get(agent.parent);
     for (const [name, column] of sums) {
       share[name] += own[name];
-      if (share[name] !== agent[column]) return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${share[name]}`;
+      if (share[name] !== agent[column])
+        return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${share[name]}`;
       if (above !== undefined) above[name] += share[name];
     }
     const sum = held.get(agent.id) ?? { microUsd: 0, tokens: 0 };
     if (sum.microUsd !== agent.bHeldMicroUsd || sum.tokens !== agent.bHeldTokens) {
       return `agent ${agent.id}: ${agent.bHeldTokens} tokens are held, the attempts in flight hold ${sum.tokens}`;
     }
-    if (agent.rank !== rankOf({ ...agent })) return `agent ${agent.id}: rank is ${agent.rank}, not ${rankOf({ ...agent })}`;
+    if (agent.rank !== rankOf({ ...agent }))
+      return `agent ${agent.id}: rank is ${agent.rank}, not ${rankOf({ ...agent })}`;
   }
   return null;
 }
@@ -90,45 +92,81 @@ function ownCounts(disk: FakeDisk): string | null {
   const agents = disk.rows('agent');
   const counted = {
     children: countBy(agents as unknown as Iterable<Record<string, unknown>>, 'parent'),
-    openChildren: countBy(agents.filter((agent) => agent.phase !== 'idle') as unknown as Iterable<Record<string, unknown>>, 'parent'),
-    queued: countBy(where(disk, 'turn', (row) => row['state'] === 'queued'), 'agent'),
-    requests: countBy(where(disk, 'request', (row) => row['state'] === 'open'), 'agent'),
-    changes: countBy(where(disk, 'change', (row) => row['state'] === 'open' || row['state'] === 'conflict'), 'agent'),
-    unheard: countBy(where(disk, 'outcome', (row) => Number(row['id']) > (disk.row('agent', Number(row['parent']))?.heard ?? 0)), 'parent'),
+    openChildren: countBy(
+      agents.filter((agent) => agent.phase !== 'idle') as unknown as Iterable<Record<string, unknown>>,
+      'parent',
+    ),
+    queued: countBy(
+      where(disk, 'turn', (row) => row['state'] === 'queued'),
+      'agent',
+    ),
+    requests: countBy(
+      where(disk, 'request', (row) => row['state'] === 'open'),
+      'agent',
+    ),
+    changes: countBy(
+      where(disk, 'change', (row) => row['state'] === 'open' || row['state'] === 'conflict'),
+      'agent',
+    ),
+    unheard: countBy(
+      where(
+        disk,
+        'outcome',
+        (row) => Number(row['id']) > (disk.row('agent', Number(row['parent']))?.heard ?? 0),
+      ),
+      'parent',
+    ),
   };
   for (const agent of agents) {
     for (const column of ['children', 'openChildren', 'queued', 'requests', 'changes', 'unheard'] as const) {
       const count = counted[column].get(agent.id) ?? 0;
-      if (agent[column] !== count) return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${count}`;
+      if (agent[column] !== count)
+        return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${count}`;
     }
     const parent = disk.row('agent', agent.parent);
-    if (agent.parent !== 0 && (parent === undefined || parent.root !== agent.root || parent.depth + 1 !== agent.depth)) {
+    if (
+      agent.parent !== 0 &&
+      (parent === undefined || parent.root !== agent.root || parent.depth + 1 !== agent.depth)
+    ) {
       return `agent ${agent.id}: its parent ${agent.parent} is not the one above it`;
     }
   }
   return null;
 }
 
-function where(disk: FakeDisk, table: Parameters<FakeDisk['table']>[0], test: (row: Readonly<Record<string, unknown>>) => boolean) {
+function where(
+  disk: FakeDisk,
+  table: Parameters<FakeDisk['table']>[0],
+  test: (row: Readonly<Record<string, unknown>>) => boolean,
+) {
   return [...disk.table(table).rows.values()].filter(test);
 }
 
 function turns(disk: FakeDisk): string | null {
-  const open = countBy(where(disk, 'turn', (row) => row['state'] === 'open'), 'agent');
+  const open = countBy(
+    where(disk, 'turn', (row) => row['state'] === 'open'),
+    'agent',
+  );
   for (const agent of disk.rows('agent')) {
     const count = open.get(agent.id) ?? 0;
-    if (count !== (agent.turn === 0 ? 0 : 1)) return `agent ${agent.id} is ${agent.phase} and has ${count} open turns`;
+    if (count !== (agent.turn === 0 ? 0 : 1))
+      return `agent ${agent.id} is ${agent.phase} and has ${count} open turns`;
     const turn = agent.turn === 0 ? undefined : disk.row('turn', agent.turn);
-    if (agent.turn !== 0 && (turn?.agent !== agent.id || turn.state !== 'open')) return `agent ${agent.id}: turn ${agent.turn} is ${turn?.state}`;
+    if (agent.turn !== 0 && (turn?.agent !== agent.id || turn.state !== 'open'))
+      return `agent ${agent.id}: turn ${agent.turn} is ${turn?.state}`;
   }
   return null;
 }
 
 function ledgers(disk: FakeDisk): string | null {
-  const open = countBy(where(disk, 'ledger', (row) => row['state'] === 'open'), 'agent');
+  const open = countBy(
+    where(disk, 'ledger', (row) => row['state'] === 'open'),
+    'agent',
+  );
   for (const agent of disk.rows('agent')) {
     const count = open.get(agent.id) ?? 0;
-    if (count !== (agent.phase === 'asking' ? 1 : 0)) return `agent ${agent.id} is ${agent.phase} with ${count} open attempts`;
+    if (count !== (agent.phase === 'asking' ? 1 : 0))
+      return `agent ${agent.id} is ${agent.phase} with ${count} open attempts`;
     const { maxMicroUsd, maxTokens, maxAgents } = agent;
     if (maxMicroUsd !== null && agent.bMicroUsd + agent.bHeldMicroUsd > maxMicroUsd) {
       return `the branch of agent ${agent.id} has spent and holds ${agent.bMicroUsd + agent.bHeldMicroUsd} of ${maxMicroUsd} micro-dollars`;
@@ -136,7 +174,8 @@ function ledgers(disk: FakeDisk): string | null {
     if (maxTokens !== null && agent.bTokens + agent.bHeldTokens > maxTokens) {
       return `the branch of agent ${agent.id} has spent and holds ${agent.bTokens + agent.bHeldTokens} of ${maxTokens} tokens`;
     }
-    if (maxAgents !== null && agent.bAgents > Math.max(1, maxAgents)) return `the branch of agent ${agent.id} has ${agent.bAgents} of ${maxAgents} agents`;
+    if (maxAgents !== null && agent.bAgents > Math.max(1, maxAgents))
+      return `the branch of agent ${agent.id} has ${agent.bAgents} of ${maxAgents} agents`;
   }
   return null;
 }
@@ -151,19 +190,24 @@ function calls(disk: FakeDisk): string | null {
     if (call.result !== 0) return `call ${call.id} is open and has a result`;
     openOf.set(call.agent, [...(openOf.get(call.agent) ?? []), call]);
   }
-  const asked = new Set(where(disk, 'request', (row) => row['state'] === 'open').map((row) => Number(row['call'])));
+  const asked = new Set(
+    where(disk, 'request', (row) => row['state'] === 'open').map((row) => Number(row['call'])),
+  );
   for (const [id, open] of openOf) {
     const agent = disk.row('agent', id);
     if (agent === undefined || agent.turn === 0) return `call ${open[0]?.id} is open, its agent ${id} rests`;
-    if (agent.phase !== 'calling' && agent.phase !== 'waiting') return `agent ${id} is ${agent.phase} with calls open`;
+    if (agent.phase !== 'calling' && agent.phase !== 'waiting')
+      return `agent ${id} is ${agent.phase} with calls open`;
     for (const call of open) {
       if (call.turn !== agent.turn) return `call ${call.id} is open, its turn ${call.turn} is not`;
-      if ((call.state === 'asking') !== asked.has(call.id)) return `call ${call.id} is ${call.state}, its request ${asked.has(call.id) ? 'is open' : 'is not'}`;
+      if ((call.state === 'asking') !== asked.has(call.id))
+        return `call ${call.id} is ${call.state}, its request ${asked.has(call.id) ? 'is open' : 'is not'}`;
     }
   }
   for (const agent of disk.rows('agent')) {
     const open = openOf.get(agent.id) ?? [];
-    if (agent.phase === 'calling' && open.length === 0) return `agent ${agent.id} is calling without an open call`;
+    if (agent.phase === 'calling' && open.length === 0)
+      return `agent ${agent.id} is calling without an open call`;
   }
   return null;
 }
@@ -175,7 +219,8 @@ function outcomes(disk: FakeDisk): string | null {
     const parent = disk.row('agent', turn.agent)?.parent ?? 0;
     const due = turn.state === 'ended' && parent !== 0 ? 1 : 0;
     const has = count.get(turn.id) ?? 0;
-    if (has !== due) return `turn ${turn.id} of agent ${turn.agent} is ${turn.state} and has ${has} outcomes for its parent`;
+    if (has !== due)
+      return `turn ${turn.id} of agent ${turn.agent} is ${turn.state} and has ${has} outcomes for its parent`;
   }
   return null;
 }
@@ -188,17 +233,26 @@ function waits(disk: FakeDisk): string | null {
     byCall.add(wait.call);
     const agent = disk.row('agent', wait.agent);
     const call = disk.row('call', wait.call);
-    if (call?.open !== 1 || call.tool !== 'wait_agent') return `wait ${wait.id} is of call ${wait.call}, which is ${call?.state}`;
+    if (call?.open !== 1 || call.tool !== 'wait_agent')
+      return `wait ${wait.id} is of call ${wait.call}, which is ${call?.state}`;
     const left = waiting.get(wait.id) ?? 0;
-    if (wait.everyChild === 0 && (left !== wait.remaining || left === 0)) return `wait ${wait.id} counts ${wait.remaining}, has ${left} turns to wait for`;
-    if (wait.everyChild === 1 && agent?.openChildren === 0) return `wait ${wait.id} of agent ${wait.agent} waits for children, and none is at work`;
-    if (wait.deadline !== 0 && !timers.some((timer) => timer.kind === 'wait' && timer.ref === wait.id)) return `wait ${wait.id} has a deadline and no timer`;
+    if (wait.everyChild === 0 && (left !== wait.remaining || left === 0))
+      return `wait ${wait.id} counts ${wait.remaining}, has ${left} turns to wait for`;
+    if (wait.everyChild === 1 && agent?.openChildren === 0)
+      return `wait ${wait.id} of agent ${wait.agent} waits for children, and none is at work`;
+    if (wait.deadline !== 0 && !timers.some((timer) => timer.kind === 'wait' && timer.ref === wait.id))
+      return `wait ${wait.id} has a deadline and no timer`;
   }
   for (const row of disk.rows('waiting')) {
     if (disk.row('wait', row.wait) === undefined) return `waiting row ${row.id} is of no wait`;
-    if (disk.row('turn', row.turn)?.state === 'ended') return `wait ${row.wait} waits for turn ${row.turn}, which has ended`;
+    if (disk.row('turn', row.turn)?.state === 'ended')
+      return `wait ${row.wait} waits for turn ${row.turn}, which has ended`;
   }
-  for (const call of where(disk, 'call', (row) => row['open'] === 1 && row['tool'] === 'wait_agent' && row['state'] === 'started')) {
+  for (const call of where(
+    disk,
+    'call',
+    (row) => row['open'] === 1 && row['tool'] === 'wait_agent' && row['state'] === 'started',
+  )) {
     if (!byCall.has(call.id)) return `call ${call.id} waits, and there is no wait`;
   }
   return null;
@@ -207,15 +261,23 @@ function waits(disk: FakeDisk): string | null {
 /** Places in the queues for slots: one for each agent that is ready, one for each call that waits. */
 function queues(disk: FakeDisk): string | null {
   const rows = disk.rows('ready');
-  const model = countBy(rows.filter((row) => row.slot === 'model') as unknown as Iterable<Record<string, unknown>>, 'agent');
+  const model = countBy(
+    rows.filter((row) => row.slot === 'model') as unknown as Iterable<Record<string, unknown>>,
+    'agent',
+  );
   for (const agent of disk.rows('agent')) {
     const places = model.get(agent.id) ?? 0;
-    if (places !== (agent.phase === 'ready' ? 1 : 0)) return `agent ${agent.id} is ${agent.phase} and has ${places} places in the queue for a slot`;
+    if (places !== (agent.phase === 'ready' ? 1 : 0))
+      return `agent ${agent.id} is ${agent.phase} and has ${places} places in the queue for a slot`;
   }
-  const command = countBy(rows.filter((row) => row.slot === 'command') as unknown as Iterable<Record<string, unknown>>, 'call');
+  const command = countBy(
+    rows.filter((row) => row.slot === 'command') as unknown as Iterable<Record<string, unknown>>,
+    'call',
+  );
   for (const [id, places] of command) {
     const call = disk.row('call', id);
-    if (call?.state !== 'planned' || places !== 1) return `call ${id} is ${call?.state} and has ${places} places in the queue for a slot`;
+    if (call?.state !== 'planned' || places !== 1)
+      return `call ${id} is ${call?.state} and has ${places} places in the queue for a slot`;
   }
   return null;
 }
@@ -224,15 +286,22 @@ function queues(disk: FakeDisk): string | null {
 function parked(disk: FakeDisk): string | null {
   const timers = disk.rows('timer');
   const has = (agent: Agent, kind: string, ref?: number): boolean =>
-    timers.some((timer) => timer.agent === agent.id && timer.kind === kind && (ref === undefined || timer.ref === ref));
+    timers.some(
+      (timer) => timer.agent === agent.id && timer.kind === kind && (ref === undefined || timer.ref === ref),
+    );
   for (const agent of disk.rows('agent')) {
     const why = agent.why;
-    if ((why === 'rate' || why === 'timer') && !has(agent, 'rate', agent.turn)) return `agent ${agent.id} waits for a time (${why}) without a timer`;
-    if ((why === 'approval' || why === 'answer' || why === 'quarantine') && agent.requests === 0) return `agent ${agent.id} waits for a person (${why}) without a request`;
-    if (agent.phase === 'idle' && agent.halted === 0 && agent.queued > 0) return `agent ${agent.id} rests with ${agent.queued} messages in its queue`;
+    if ((why === 'rate' || why === 'timer') && !has(agent, 'rate', agent.turn))
+      return `agent ${agent.id} waits for a time (${why}) without a timer`;
+    if ((why === 'approval' || why === 'answer' || why === 'quarantine') && agent.requests === 0)
+      return `agent ${agent.id} waits for a person (${why}) without a request`;
+    if (agent.phase === 'idle' && agent.halted === 0 && agent.queued > 0)
+      return `agent ${agent.id} rests with ${agent.queued} messages in its queue`;
     if (agent.phase !== 'idle' || agent.halted !== 0 || agent.unheard === 0) continue;
-    if (agent.openChildren === 0) return `agent ${agent.id} rests, its children too, and ${agent.unheard} outcomes are unheard`;
-    if (!has(agent, 'notice')) return `agent ${agent.id} rests with ${agent.unheard} outcomes unheard and no timer`;
+    if (agent.openChildren === 0)
+      return `agent ${agent.id} rests, its children too, and ${agent.unheard} outcomes are unheard`;
+    if (!has(agent, 'notice'))
+      return `agent ${agent.id} rests with ${agent.unheard} outcomes unheard and no timer`;
   }
   return null;
 }
@@ -240,9 +309,9 @@ function parked(disk: FakeDisk): string | null {
 function bounds(disk: FakeDisk): string | null {
   for (const agent of disk.rows('agent')) {
     // Steers that came too late for their turn join the queue above its bound: nothing a person said is dropped.
-    if (agent.queued > limits.queuedTurns + limits.slice) return `agent ${agent.id} has ${agent.queued} messages in its queue`;
+    if (agent.queued > limits.queuedTurns + limits.slice)
+      return `agent ${agent.id} has ${agent.queued} messages in its queue`;
     if (agent.depth > limits.depth) return `agent ${agent.id} is ${agent.depth} deep`;
   }
   return null;
 }
-

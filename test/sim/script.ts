@@ -47,7 +47,9 @@ export function standing(items: readonly Item[]): Standing {
       }
     } else if (item.kind === 'answer') {
       const calls = item.blocks.some((block) => block.kind === 'call');
-      const final = item.blocks.some((block) => block.kind === 'text' && /^(done|heard|no) /.test(block.text));
+      const final = item.blocks.some(
+        (block) => block.kind === 'text' && /^(done|heard|no) /.test(block.text),
+      );
       if (calls) round += 1;
       if (final && !calls) over = true;
     }
@@ -63,14 +65,17 @@ export function say(seed: string, habits: Habits, at: Standing): Say {
   const rounds = hash(seed, task.name, 'rounds') % 4;
   const refuses = hash(seed, task.name, 'refuses') / 4294967296 < habits.refuses;
   if (round >= rounds + (task.size > 0 ? 2 : 0)) {
-    return refuses ? { kind: 'refusal', text: `no ${task.name}` } : { kind: 'final', text: `done ${task.name}` };
+    return refuses
+      ? { kind: 'refusal', text: `no ${task.name}` }
+      : { kind: 'final', text: `done ${task.name}` };
   }
   const calls: ScriptCall[] = [];
   if (round === 0 && task.size > 0) calls.push(spawn(seed, task));
   if (round === 1 && task.size > 0) calls.push(...waits(draw, task.name));
   if (draw('tools') < habits.tools) calls.push(...tools(seed, task.name, round));
   if (draw('verb') < habits.verbs) calls.push(verb(draw, task.name, round));
-  if (draw('ask') < habits.asksUser) calls.push({ tool: 'ask_user', input: { question: `may ${task.name} ${round}?`, choices: [] } });
+  if (draw('ask') < habits.asksUser)
+    calls.push({ tool: 'ask_user', input: { question: `may ${task.name} ${round}?`, choices: [] } });
   if (draw('broken') < habits.broken) calls.push(brokenCall(draw));
   if (calls.length === 0) calls.push({ tool: 'list_agents', input: {} });
   return { kind: 'calls', text: draw('words') < 0.5 ? `round ${round} of ${task.name}` : '', calls };
@@ -125,7 +130,8 @@ function tools(seed: string, name: string, round: number): ScriptCall[] {
 
 function verb(draw: (what: string) => number, name: string, round: number): ScriptCall {
   const kind = draw('which');
-  const to = draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? `agent-${1 + Math.floor(draw('whom') * 3)}` : 'nobody';
+  const to =
+    draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? `agent-${1 + Math.floor(draw('whom') * 3)}` : 'nobody';
   if (kind < 0.6) return { tool: 'send_message', input: { to, text: `msg ${name} ${round}` } };
   if (kind < 0.9) return { tool: 'submit_result', input: { result: { of: name, round } } };
   return { tool: 'wait_agent', input: { agents: ['nobody'] } };

@@ -40,6 +40,7 @@ export interface Report {
   readonly agents: number;
   readonly turns: number;
   readonly virtualMs: number;
+  readonly swarm: Swarm;
 }
 
 export interface SimOptions {
@@ -123,7 +124,10 @@ export class Sim {
     const { trace } = this.options;
     if (trace === undefined) return;
     const slots = this.host?.slots();
-    const use = slots === undefined ? '-' : `${slots.modelUsed}/${slots.modelLimit} ${slots.commandUsed}/${slots.commandLimit}`;
+    const use =
+      slots === undefined
+        ? '-'
+        : `${slots.modelUsed}/${slots.modelLimit} ${slots.commandUsed}/${slots.commandLimit}`;
     const at = this.world.nowMs.toFixed(3).padStart(12);
     trace(`${at} p${this.process.number} #${this.disk.commits} ${use} ${what.padEnd(8)} ${detail}`);
   }
@@ -154,9 +158,7 @@ export class Sim {
   }
 
   #killed(why: string): SimulatedCrash {
-    this.trace('CRASH', why);
-    this.process.alive = false;
-    this.crashes += 1;
+    this.#dies(why);
     return this.#fake?.crash() ?? new SimulatedCrash();
   }
 
@@ -168,7 +170,8 @@ export class Sim {
     }
     if (!this.process.alive) this.#buried();
     else if (this.disk.commits !== this.commits) this.#committed();
-    if (this.world.steps > mostSteps) this.fail('livelock', `no rest after ${mostSteps} steps. ${pending(this)}`);
+    if (this.world.steps > mostSteps)
+      this.fail('livelock', `no rest after ${mostSteps} steps. ${pending(this)}`);
     return true;
   }
 
@@ -185,6 +188,7 @@ export class Sim {
   #buried(): void {
     if (this.host === null) return;
     this.host = null;
+    if (this.canary === 'ackBeforeCommit') this.store?.loseLast(this.disk);
     this.check.died();
     this.workload.disconnected();
     this.world.later(this.calm ? 1 : this.chance.around(500), () => this.#boot());
@@ -200,7 +204,11 @@ export class Sim {
     this.trace('BOOT', `process ${this.process.number}`);
     const { process } = this;
     this.#fake = new FakeStore(this.disk, this.#faults());
-    this.store = new WatchedStore(this.#fake, this.spoil);
+    this.store = new WatchedStore(
+      this.#fake,
+      this.spoil,
+      this.canary === 'ackBeforeCommit' ? this.disk : null,
+    );
     this.model = new FakeModel(this, process);
     this.check.booted();
     this.host = createHost(this.#ports(process, this.store, this.model), {
@@ -208,6 +216,7 @@ export class Sim {
       commandSlots: this.swarm.commandSlots,
       defaultModel: 'sim/model',
     });
+    if (this.canary === 'wakeUpLost') forget(this.host, 'budgetsMore');
     this.workload.connected();
   }
 
@@ -239,6 +248,7 @@ export class Sim {
 
   #published(process: Process, news: News): void {
     if (!process.alive) return;
+    if (this.canary === 'sequenceSkipped' && this.chance.hits(0.01)) return;
     if (this.store?.open === true) this.fail('S9', 'news before their commit');
     this.check.published(news);
     this.workload.heard(news);
@@ -252,8 +262,8 @@ export class Sim {
         const { odds } = this;
         if (chance.hits(odds.commitFull)) return this.#noted('full', count);
         if (chance.hits(odds.commitIo)) return this.#noted('io', count);
-        if (chance.hits(odds.crashBeforeCommit)) return this.#dies('crashBefore', count);
-        if (chance.hits(odds.crashAfterCommit)) return this.#dies('crashAfter', count);
+        if (chance.hits(odds.crashBeforeCommit)) return this.#dies('crashBefore');
+        if (chance.hits(odds.crashAfterCommit)) return this.#dies('crashAfter');
         return null;
       },
       call: () => (!this.calm && chance.hits(this.odds.callFull) ? 'full' : null),
@@ -265,11 +275,11 @@ export class Sim {
     return fault;
   }
 
-  #dies<F extends string>(fault: F, count: number): F {
-    this.trace('CRASH', `${fault} at commit ${count}`);
+  #dies<W extends string>(why: W): W {
+    this.trace('CRASH', why);
     this.process.alive = false;
     this.crashes += 1;
-    return fault;
+    return why;
   }
 
   #calmDown(): void {
@@ -292,8 +302,15 @@ export class Sim {
       agents: this.disk.table('agent').rows.size,
       turns: this.disk.table('turn').rows.size,
       virtualMs: Math.round(this.world.nowMs),
+      swarm: this.swarm,
     };
   }
+}
+
+/** Lets a host lose what it posts to itself. */
+function forget(host: Host, kind: RuntimeEvent['kind']): void {
+  const post = host.post.bind(host);
+  host.post = (event) => event.kind === kind || post(event);
 }
 
 /** Runs one seed. */

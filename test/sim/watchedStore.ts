@@ -6,6 +6,7 @@
 
 import type { IndexName, RowOf, TableName, Tables } from '../../sidecar/core/rows.ts';
 import type { CommitResult, Page, Store } from '../../sidecar/ports.ts';
+import { put, type FakeDisk, type Row } from './fakeDisk.ts';
 
 export type AnyRow = Readonly<Record<string, unknown>>;
 
@@ -28,11 +29,16 @@ export class WatchedStore implements Store {
   open = false;
   /** Rows changed since the last `takeTouched`, committed or not. */
   readonly #touched: Touched[] = [];
+  readonly #before: { readonly table: TableName; readonly id: number; readonly before: Row | undefined }[] =
+    [];
   readonly #inner: Store;
+  /** Where rows are looked up as they were, when a canary wants them back; null: nobody does. */
+  readonly #keep: FakeDisk | null;
   readonly #spoil: Spoil;
 
-  constructor(inner: Store, spoil: Spoil) {
+  constructor(inner: Store, spoil: Spoil, keep: FakeDisk | null = null) {
     this.#inner = inner;
+    this.#keep = keep;
     this.#spoil = spoil;
   }
 
@@ -43,6 +49,7 @@ export class WatchedStore implements Store {
 
   transact<T>(work: () => T): CommitResult<T> {
     this.#touched.length = 0;
+    this.#before.length = 0;
     return this.#inner.transact(() => {
       this.open = true;
       try {
@@ -62,11 +69,19 @@ export class WatchedStore implements Store {
   }
 
   insert<T extends TableName>(table: T, row: Omit<Tables[T], 'id'>): number {
-    const spoiled = this.#spoil.insert === undefined ? row : this.#spoil.insert(table, row as unknown as AnyRow);
+    const spoiled =
+      this.#spoil.insert === undefined ? row : this.#spoil.insert(table, row as unknown as AnyRow);
     if (spoiled === null) return 1_000_000_000;
     const id = this.#inner.insert(table, spoiled as unknown as Omit<Tables[T], 'id'>);
+    if (this.#keep !== null) this.#before.push({ table, id, before: undefined });
     this.#touched.push({ table, id, columns: none });
     return id;
+  }
+
+  /** For a canary: takes the last transaction off the disk, as if it had never been written. */
+  loseLast(disk: FakeDisk): void {
+    for (const { table, id, before } of this.#before.splice(0).toReversed())
+      put(disk.table(table), id, before);
   }
 
   nextId(table: TableName): number {
@@ -76,13 +91,19 @@ export class WatchedStore implements Store {
   update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void {
     const spoiled = this.#spoil.update === undefined ? patch : this.#spoil.update(table, id, patch as AnyRow);
     if (spoiled === null) return;
+    this.#keepBefore(table, id);
     this.#inner.update(table, id, spoiled as Partial<Omit<Tables[T], 'id'>>);
     this.#touched.push({ table, id, columns: Object.keys(spoiled) });
   }
 
   remove(table: TableName, id: number): void {
+    this.#keepBefore(table, id);
     this.#inner.remove(table, id);
     this.#touched.push({ table, id, columns: none });
+  }
+
+  #keepBefore(table: TableName, id: number): void {
+    if (this.#keep !== null) this.#before.push({ table, id, before: this.#keep.table(table).rows.get(id) });
   }
 
   putBlob(content: string | Uint8Array): number {

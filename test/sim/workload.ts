@@ -14,7 +14,9 @@ import { taskText } from './script.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
 
-export type Said = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly code: string; readonly message: string };
+export type Said =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** One call of a client, until it is answered. */
 export interface Call {
@@ -107,7 +109,8 @@ export class Workload {
 
   #budget() {
     const { chance } = this.#sim;
-    const maybe = (values: readonly number[]): number | null => (chance.hits(0.4) ? chance.pick(values) : null);
+    const maybe = (values: readonly number[]): number | null =>
+      chance.hits(0.4) ? chance.pick(values) : null;
     return {
       microUsd: maybe([0, 50_000, 300_000, 5_000_000]),
       tokens: maybe([0, 20_000, 100_000, 1_000_000]),
@@ -128,7 +131,10 @@ export class Workload {
     const { chance } = this.#sim;
     this.#serial += 1;
     const delivery = chance.pick(['queue', 'steer', 'reject', 'queue'] as const);
-    const text = delivery === 'steer' && chance.hits(0.7) ? `steer s${this.#serial}` : taskText(`s${this.#serial}`, chance.int(0, 2));
+    const text =
+      delivery === 'steer' && chance.hits(0.7)
+        ? `steer s${this.#serial}`
+        : taskText(`s${this.#serial}`, chance.int(0, 2));
     this.#call('agent/send', { agent: agentId(agent), text, delivery });
     if (chance.hits(0.3)) this.#send();
   }
@@ -147,7 +153,11 @@ export class Workload {
     const call = chance.pick(running).id as never;
     this.#sim.check.lent();
     this.#sim.post({ kind: 'lend', call, lent: true });
-    world.later(chance.around(200), () => void this.#sim.post({ kind: 'lend', call, lent: false }), this.#sim.process);
+    world.later(
+      chance.around(200),
+      () => void this.#sim.post({ kind: 'lend', call, lent: false }),
+      this.#sim.process,
+    );
   }
 
   /** Plans an answer for each open request that nobody is answering. */
@@ -167,11 +177,14 @@ export class Workload {
     if (row === undefined) return;
     const { chance } = this.#sim;
     const deny: Answer = { kind: 'deny', reason: chance.hits(0.5) ? 'no' : '' };
-    const allow: Answer = row.kind === 'question' && chance.hits(0.8) ? { kind: 'text', text: 'yes, do' } : { kind: 'allow' };
-    const hopeless = row.title.startsWith('No price') || row.title.includes('spent') && chance.hits(0.2);
+    const allow: Answer =
+      row.kind === 'question' && chance.hits(0.8) ? { kind: 'text', text: 'yes, do' } : { kind: 'allow' };
+    const hopeless = row.title.startsWith('No price') || (row.title.includes('spent') && chance.hits(0.2));
     const answer = hopeless || chance.hits(0.2) ? deny : allow;
     if (answer.kind === 'deny') this.#sim.excuse(row.agent, 'denied');
-    const many = this.#sim.disk.rows('request').filter((each) => each.cluster === row.cluster && each.state === 'open');
+    const many = this.#sim.disk
+      .rows('request')
+      .filter((each) => each.cluster === row.cluster && each.state === 'open');
     if (row.cluster !== null && row.kind === 'approval' && chance.hits(0.3)) {
       const requests = many.map((each) => requestId(each.id));
       return this.#call('request/answerMany', { requests, answer });
@@ -189,7 +202,13 @@ export class Workload {
         if (change === undefined) return;
         const verdict = chance.pick(['accept', 'reject'] as const);
         const { baseHash, afterHash } = chance.hits(0.9) ? change : row;
-        this.#call('change/verdict', { change: changeId(row.id), verdict, hunks: 'all', baseHash, afterHash });
+        this.#call('change/verdict', {
+          change: changeId(row.id),
+          verdict,
+          hunks: 'all',
+          baseHash,
+          afterHash,
+        });
       });
     }
   }
@@ -197,11 +216,20 @@ export class Workload {
   #call<M extends RuntimeMethod>(kind: M, params: Omit<Params<M>, 'key'>): void {
     this.#serial += 1;
     const key = `key${this.#serial}`;
-    const call: Call = { kind, params: { ...params, key }, key, at: null, tries: 0, said: [], answered: false };
+    const call: Call = {
+      kind,
+      params: { ...params, key },
+      key,
+      at: null,
+      tries: 0,
+      said: [],
+      answered: false,
+    };
     this.calls.push(call);
     this.#post(call);
     // A client that has heard nothing for a while connects anew and asks again, also while the first still runs.
-    if (!this.#sim.calm && this.#sim.chance.hits(0.1)) this.#sim.world.later(this.#sim.chance.around(1_000), () => this.#again(call));
+    if (!this.#sim.calm && this.#sim.chance.hits(0.1))
+      this.#sim.world.later(this.#sim.chance.around(1_000), () => this.#again(call));
   }
 
   #again(call: Call): void {
