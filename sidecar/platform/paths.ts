@@ -20,7 +20,7 @@ import { unsafeFileSystem } from './fileSystem.ts';
 export function prepareStore(directory: string): string {
   const wanted = path.resolve(directory);
   try {
-    fs.mkdirSync(wanted, { recursive: true, mode: 0o700 });
+    makeFolders(wanted);
     const real = fs.realpathSync(wanted);
     const probe = path.join(real, `.probe-${process.pid}`);
     fs.writeFileSync(probe, '', { mode: 0o600 });
@@ -109,6 +109,14 @@ export function installCommand(store: string, cli: string): string {
   return folder;
 }
 
+/** Level by level, because Node's own `recursive` never returns where a file system answers ENOENT (/proc does). */
+function makeFolders(folder: string): void {
+  if (fs.existsSync(folder)) return;
+  const above = path.dirname(folder);
+  if (above !== folder) makeFolders(above);
+  fs.mkdirSync(folder, { mode: 0o700 });
+}
+
 /** A folder that nobody else can enter: others could put a socket of their own there and be given the nonce. */
 function makePrivate(folder: string, uid: number): void {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -137,6 +145,7 @@ function reason(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'no permission';
   if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'ENOSPC') return 'no room on the disk';
+  if (code === 'ENOENT') return 'it cannot be made there';
   if (code === 'ENOTDIR' || code === 'EEXIST') return 'a part of the path is a file';
   return error.message;
 }

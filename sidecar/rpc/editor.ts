@@ -31,6 +31,8 @@ type Edits = EditorMethods['editor/applyEdit']['params']['edits'];
 
 export interface EditorsOptions {
   readonly warn: (message: string, fields: Readonly<Record<string, string | number>>) => void;
+  /** A key came: it must not reach the log. */
+  readonly learned: (secret: string) => void;
   /** For tests. */
   readonly editorMs?: number;
   readonly secretMs?: number;
@@ -94,6 +96,7 @@ export class Editors implements Clients, Buffers {
       if (over || (0 < left && (answer?.key ?? null) === null)) return;
       over = true;
       const { key = null, baseUrl } = answer ?? {};
+      if (key !== null) this.#options.learned(key);
       post(key === null ? null : { key, ...(baseUrl === undefined ? {} : { baseUrl }) });
     };
     // A post never comes before its call has returned (ports.ts).

@@ -29,6 +29,8 @@ export interface Behind {
 }
 
 export interface ServerLog {
+  /** This text must never be written. */
+  hide(secret: string): void;
   info(message: string, fields?: Readonly<Record<string, string | number>>): void;
   warn(message: string, fields?: Readonly<Record<string, string | number>>): void;
   error(message: string, fields?: Readonly<Record<string, string | number>>): void;
@@ -110,7 +112,10 @@ class Serving {
     this.#clock = options.newClock();
     this.usedMs = this.#clock.monotonicMs();
     this.#nonceHash = hash(options.nonce);
-    this.editors = new Editors({ warn: (message, fields) => options.log.warn(message, fields) });
+    this.editors = new Editors({
+      warn: (message, fields) => options.log.warn(message, fields),
+      learned: (secret) => options.log.hide(secret),
+    });
     this.follows = new Follows({
       reads: options.reads,
       clock: options.newClock(),

@@ -61,6 +61,7 @@ test('a window that hangs or answers nonsense counts as not there', async (t) =>
   const rig = await Rig.open(t);
   const editors = new Editors({
     warn: (message) => void rig.warnings.push(message),
+    learned: () => undefined,
     editorMs: 20,
     secretMs: 20,
   });
@@ -115,6 +116,7 @@ test('a key is asked of everybody who offers secrets; the first that has it wins
   assert.equal(await secret('anthropic'), null);
   await offer('k1', 'secrets');
   assert.deepEqual(await secret('anthropic'), { key: 'k1', baseUrl: 'https://x' });
+  assert.deepEqual(rig.hidden, ['k1'], 'the log is told to hide it');
   assert.equal(
     rig.events.filter((event) => event.kind === 'keys').length,
     2,

@@ -12,6 +12,7 @@ import { createMessageConnection, SocketMessageReader, SocketMessageWriter } fro
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
 import { createClock } from '../../sidecar/platform/clock.ts';
+import type { Discovery } from '../../sidecar/protocol/discovery.ts';
 import type { EntryBody } from '../../sidecar/protocol/entry.ts';
 import type { Channel, Frame, Snapshot } from '../../sidecar/protocol/frame.ts';
 import { agentId, entryId, type AgentId } from '../../sidecar/protocol/ids.ts';
@@ -36,6 +37,19 @@ export async function until(what: string, holds: () => boolean, withinMs = 5_000
   }
 }
 
+/** A client of a sidecar that runs as a process of its own. */
+export async function connectTo(t: TestContext, found: Discovery | null): Promise<TestClient> {
+  assert.ok(found !== null, 'it listens');
+  const socket = await new Promise<net.Socket>((resolve, reject) => {
+    const opened = net.createConnection(found.socket, () => resolve(opened));
+    opened.once('error', reject);
+  });
+  const client = new TestClient(socket);
+  t.after(() => client.close());
+  await client.hello({ nonce: found.nonce });
+  return client;
+}
+
 export class Rig {
   readonly socketPath: string;
   readonly store: OpenStore;
@@ -45,6 +59,7 @@ export class Rig {
   /** What the log was told. */
   readonly warnings: string[] = [];
   readonly errors: string[] = [];
+  readonly hidden: string[] = [];
   /** How often each read was asked. */
   readonly reads = new Map<string, number>();
   accepting = true;
@@ -85,10 +100,12 @@ export class Rig {
       log: {
         info: () => undefined,
         warn: (message) => void this.warnings.push(message),
+        hide: (secret) => void this.hidden.push(secret),
         error: (message, fields) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
       },
       about: () => ({ durability: 'process', startedAtMs: 1, privateBytes: 2 }),
       models: () => ({ models: [], default: null }),
+      checkStart: (params) => Promise.resolve(params),
       shutdown: () => void (this.shutdowns += 1),
       ...options,
     });
@@ -214,6 +231,8 @@ export class Rig {
   private serial = 0;
 }
 
+type States = { [S in Snapshot as S['kind']]: S['state'] };
+
 /** A client that keeps a replica of what it follows, and fails on a gap. */
 export class TestClient {
   readonly socket: net.Socket;
@@ -290,10 +309,10 @@ export class TestClient {
     this.replicas.set(follow, await this.call('follow/move', { follow, channel }));
   }
 
-  state<K extends Snapshot['kind']>(follow: number, kind: K): Extract<Snapshot, { kind: K }>['state'] {
-    const snapshot: { kind: string; state: unknown } | undefined = this.replicas.get(follow)?.snapshot;
+  state<K extends keyof States>(follow: number, kind: K): States[K] {
+    const snapshot = this.replicas.get(follow)?.snapshot;
     assert.equal(snapshot?.kind, kind);
-    return snapshot.state as Extract<Snapshot, { kind: K }>['state'];
+    return snapshot?.state as States[K];
   }
 
   /** Ids of the entries that a log was told, in the order in which they came. */
