@@ -91,7 +91,7 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
       connection.state.kind === 'restarting'
         ? t('The sidecar ended and is being started again. Nothing is lost.')
         : (fleet.trouble ?? '');
-    this.#view.description = fleet.scripted ? scriptedLabel() : '';
+    this.#view.description = this.#ctx.scripted ? scriptedLabel() : '';
     this.#changed.fire(undefined);
   }
 
@@ -161,7 +161,13 @@ function requestItem(request: RequestRow): vscode.TreeItem {
 
 function clusterItem(requests: readonly RequestRow[]): vscode.TreeItem {
   const [first] = requests;
-  const item = new vscode.TreeItem(t('{0} × {1}', requests.length, first?.title ?? ''), Collapsed);
+  const title = first?.title ?? '';
+  // Requests of one kind may differ in what they are about, such as edits of several files.
+  const same = requests.every((request) => request.title === title);
+  const label = same
+    ? t('{0} × {1}', requests.length, title)
+    : t('{0} × {1} and others', requests.length, title);
+  const item = new vscode.TreeItem(label, Collapsed);
   item.iconPath = new vscode.ThemeIcon(requestIcon[first?.kind ?? 'approval'], warning);
   item.tooltip = t('{0} agents ask the same. One answer serves all of them.', requests.length);
   return item;

@@ -6,6 +6,7 @@ import { throttled } from './ctx.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { describe } from './log.ts';
+import { isScripted } from './models.ts';
 import type { Reviews } from './reviews.ts';
 import { settings } from './settings.ts';
 
@@ -23,8 +24,10 @@ export function registerContexts(ctx: Ctx, reviews: Reviews): void {
   const lookForModel = async (): Promise<void> => {
     if (!ctx.connected) return;
     try {
-      const { default: first } = await ctx.connection.call('model/list', {});
-      noModel = first === null && settings.model() === '';
+      const { models, default: first } = await ctx.connection.call('model/list', {});
+      const model = settings.model() === '' ? first : settings.model();
+      noModel = model === null;
+      ctx.scriptedModel = model !== null && isScripted(model, models);
       update();
     } catch (error) {
       ctx.log.debug(`model/list: ${describe(error)}`);

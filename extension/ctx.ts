@@ -27,6 +27,8 @@ export class Ctx {
   readonly launcher: Launcher;
   readonly connection: Connection;
   readonly follows: Follows;
+  /** New agents get a scripted model: said wherever Roost shows, not only while one of them runs. */
+  scriptedModel = false;
   readonly #fleet: Replica;
   readonly #attention: Replica;
   readonly #changes: Replica;
@@ -85,6 +87,11 @@ export class Ctx {
 
   get fleet(): FleetState {
     return this.fleetOrNull ?? emptyFleet;
+  }
+
+  /** A script answers, or would. */
+  get scripted(): boolean {
+    return this.scriptedModel || this.fleet.scripted;
   }
 
   get attention(): AttentionState {

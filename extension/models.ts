@@ -1,7 +1,7 @@
 // Which model new agents get, and what is needed before one can be asked: a model that is known, and its key.
 
 import * as vscode from 'vscode';
-import type { ProviderSpec } from '../sidecar/protocol/settings.ts';
+import type { ModelInfo, ProviderSpec } from '../sidecar/protocol/settings.ts';
 import type { Ctx } from './ctx.ts';
 import { describe } from './log.ts';
 import { settings } from './settings.ts';
@@ -28,8 +28,12 @@ export async function chooseModel(ctx: Ctx): Promise<Chosen | null> {
     );
     return null;
   }
-  const scripted = models.find((each) => each.id === model)?.scripted ?? model.startsWith('scripted/');
-  return { model, scripted };
+  return { model, scripted: isScripted(model, models) };
+}
+
+/** Whether a script answers for a model and not an AI. */
+export function isScripted(model: string, models: readonly ModelInfo[]): boolean {
+  return models.find((each) => each.id === model)?.scripted ?? model.startsWith('scripted/');
 }
 
 /** True when a request can be made, or the person wants to start all the same: agents then wait for the key. */

@@ -63,7 +63,10 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   #adopt(panel: vscode.WebviewPanel, agent: AgentId | null): void {
     this.#panel?.dispose();
     const relay = new Relay(this.#ctx, panel.webview, 'agent', (other) => this.showAgent(other));
-    panel.iconPath = vscode.Uri.joinPath(this.#ctx.extension.extensionUri, 'media/icon.svg');
+    const icon = (look: string): vscode.Uri =>
+      vscode.Uri.joinPath(this.#ctx.extension.extensionUri, `media/icon-${look}.svg`);
+    // A tab's icon is a picture: it does not take the colour of the text.
+    panel.iconPath = { light: icon('light'), dark: icon('dark') };
     panel.onDidChangeViewState(() => !panel.visible && relay.rest());
     panel.onDidDispose(() => {
       relay.dispose();

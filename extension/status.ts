@@ -41,8 +41,8 @@ function drawItem(item: vscode.StatusBarItem, ctx: Ctx): void {
   } else if (fleet === null || fleet.agents === 0) {
     item.hide();
   } else {
-    item.text = statusText(fleet);
-    item.tooltip = tooltip(fleet);
+    item.text = statusText(fleet, ctx.scripted);
+    item.tooltip = tooltip(fleet, ctx.scripted);
     item.command = 'roost.nextDecision';
     item.accessibilityInformation = { label: `Roost: ${parts(fleet).join(', ')}` };
     if (0 < fleet.decisions) item.backgroundColor = new vscode.ThemeColor('statusBarItem.warningBackground');
@@ -51,7 +51,7 @@ function drawItem(item: vscode.StatusBarItem, ctx: Ctx): void {
 }
 
 /** Icons with numbers, zeros left out, money with cents; and the label that no script may go without. */
-export function statusText(fleet: FleetState): string {
+export function statusText(fleet: FleetState, isScripted: boolean): string {
   const counts: readonly (readonly [string, number])[] = [
     ['$(bell-dot)', fleet.decisions],
     ['$(play)', fleet.running],
@@ -60,7 +60,7 @@ export function statusText(fleet: FleetState): string {
   ];
   const shown = counts.filter(([, count]) => 0 < count).map(([icon, count]) => `${icon} ${count}`);
   const money = fleet.microUsd === 0 ? [] : [formatMoney(fleet.microUsd)];
-  const scripted = fleet.scripted ? [scriptedLabel()] : [];
+  const scripted = isScripted ? [scriptedLabel()] : [];
   const trouble = fleet.trouble === null ? [] : ['$(warning)'];
   return ['Roost', ...trouble, ...shown, ...money, ...scripted].join('  ');
 }
@@ -82,11 +82,11 @@ function parts(fleet: FleetState): string[] {
   ];
 }
 
-function tooltip(fleet: FleetState): vscode.MarkdownString {
+function tooltip(fleet: FleetState, isScripted: boolean): vscode.MarkdownString {
   const lines = [
     t('{0} agents', fleet.agents),
     ...parts(fleet),
-    ...(fleet.scripted ? [scriptedLabel()] : []),
+    ...(isScripted ? [scriptedLabel()] : []),
     ...(fleet.trouble === null ? [] : [fleet.trouble]),
     t('Click: next decision'),
   ];
