@@ -57,10 +57,10 @@ export function icon(name: IconName): TemplateResult {
   const shape = shapes[name];
   return 'solid' in shape
     ? html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-        <path class="solid" d=${shape.solid}></path>
+        <path class="filled" d=${shape.solid}></path>
       </svg>`
     : html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-        <path class="line" d=${shape.line}></path>
+        <path class="stroked" d=${shape.line}></path>
       </svg>`;
 }
 

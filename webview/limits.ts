@@ -49,7 +49,7 @@ export const limits = {
   /** Bytes of one read of a blob. */
   blobPageBytes: 64 * 1024,
   /** Characters of a blob kept here; past it the person is told to open it elsewhere. */
-  blobChars: 1_000_000,
+  blobChars: 500_000,
   /** Parents named in the breadcrumb; more become an ellipsis. */
   ancestors: 4,
 

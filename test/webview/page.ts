@@ -102,6 +102,7 @@ export async function openView(view: ViewKind, options: ViewOptions = {}): Promi
     locale: 'en-GB',
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(10_000); // what has not come by then never will; the error says what was waited for
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {

@@ -15,6 +15,8 @@ export interface ActParts {
   /** The text of an item, for copying. */
   readonly textOf: (key: string) => string;
   readonly retryPage: () => void;
+  /** Something opens or closes below the pointer. */
+  readonly hold: () => void;
 }
 
 /** Listens below an element. Returns how to stop. */
@@ -49,6 +51,7 @@ function act(button: HTMLElement, parts: ActParts): void {
   const key = dataset['key'] ?? '';
   switch (dataset['act'] ?? '') {
     case 'toggle':
+      parts.hold();
       return parts.folds.toggle(key);
     case 'more':
       return parts.folds.showMore(key);

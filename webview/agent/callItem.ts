@@ -9,6 +9,7 @@ import { say } from '../strings.ts';
 import { bytesWords } from '../words.ts';
 import { callLine, callWord, inWorkspace, prettyInput } from './calls.ts';
 import type { CallWord } from './calls.ts';
+import { outputPart } from './folds.ts';
 import type { Folds } from './folds.ts';
 import type { CallItem } from './items.ts';
 import { bounded, spinner } from './pieces.ts';
@@ -77,7 +78,7 @@ function drawOutput(item: CallItem, folds: Folds): TemplateResult {
     return part('call.output', html`${item.open?.output === '' ? say('call.noOutput') : item.open?.output}`);
   const loaded = folds.blob(key);
   const text = loaded === undefined || loaded.text === '' ? result.text : loaded.text;
-  return html`${part('call.output', text === '' ? html`${say('call.noOutput')}` : bounded(`${key}/out`, text, folds))}
+  return html`${part('call.output', text === '' ? html`${say('call.noOutput')}` : bounded(outputPart(key), text, folds))}
   ${result.blob === undefined ? nothing : drawBlobLine(key, result.blob, folds)}`;
 }
 

@@ -36,6 +36,9 @@ export class Column<Item extends { readonly key: string }> {
   #layout: Layout = { tops: [0], totalPx: 0 };
   #anchor: Anchor | null = null;
   #pinned = true;
+  #reachesEnd = true;
+  /** Held at the end: followed again if the end is still in view after the next draw. */
+  #held = false;
   #widthPx = 0;
   #setTopPx = -1;
   /** Items that are elements right now. */
@@ -63,15 +66,32 @@ export class Column<Item extends { readonly key: string }> {
     return { abovePx: scrollTop, belowPx: scrollHeight - scrollTop - clientHeight };
   }
 
-  setItems(items: readonly Item[]): void {
+  /**
+   * Draws these items from now on, at once: to be called inside a frame. `toEnd`: their last is the live end;
+   * the end of anything less is not followed, or each page that comes would drag the person along.
+   */
+  setItems(items: readonly Item[], toEnd: boolean): void {
+    this.#reachesEnd = toEnd;
+    if (!toEnd && this.#pinned) {
+      this.#takeAnchor();
+      this.#pinned = false;
+    }
     this.#items = items;
     this.#heights.prune(items);
-    this.request();
+    this.#draw();
   }
 
   /** Draws in the next frame. */
   request(): void {
     if (!this.#closed) inNextFrame(this.#draw);
+  }
+
+  /** Keeps what is seen where it is, even at the end: something is about to open under the person's pointer. */
+  hold(): void {
+    if (!this.#pinned) return;
+    this.#takeAnchor();
+    this.#pinned = false;
+    this.#held = true;
   }
 
   toEnd(): void {
@@ -80,9 +100,9 @@ export class Column<Item extends { readonly key: string }> {
     this.request();
   }
 
-  /** Scrolls an item to the upper third of the view. False when it is not loaded. */
+  /** Scrolls the last item that matches to the upper third of the view. False when none does. */
   reveal(matches: (item: Item) => boolean): boolean {
-    const item = this.#items.find(matches);
+    const item = this.#items.findLast(matches);
     if (item === undefined) return false;
     this.#pinned = false;
     this.#anchor = { key: item.key, offsetPx: this.#options.scroller.clientHeight / 3 };
@@ -143,6 +163,10 @@ export class Column<Item extends { readonly key: string }> {
     const short =
       (topPx < drawnTop && 0 < first) ||
       (drawnBottom < topPx + scroller.clientHeight && last + 1 < this.#items.length);
+    if (this.#held && !short) {
+      this.#held = false;
+      this.#pinned = this.#reachesEnd && this.room.belowPx <= endSlackPx;
+    }
     if (short) this.request();
     else if (this.#anchor === null && !this.#pinned) this.#takeAnchor();
   }
@@ -183,7 +207,7 @@ export class Column<Item extends { readonly key: string }> {
     const { scroller } = this.#options;
     if (Math.abs(scroller.scrollTop - this.#setTopPx) < 1) return; // our own
     this.#setTopPx = scroller.scrollTop;
-    this.#pinned = this.room.belowPx <= endSlackPx;
+    this.#pinned = this.#reachesEnd && this.room.belowPx <= endSlackPx;
     this.#takeAnchor();
     this.request();
   };

@@ -70,7 +70,7 @@ export class Folds {
     const { result } = answer;
     const text = before.text + result.text;
     const full = limits.blobChars <= text.length && result.nextOffset !== null;
-    this.#shownChars.set(key, text.length);
+    this.#shownChars.set(outputPart(key), text.length); // asked for page by page, so all of it is shown
     this.#put(key, {
       text,
       next: result.nextOffset,
@@ -100,6 +100,11 @@ export class Folds {
       for (const part of map.keys()) if (itemKey(part) === key) map.delete(part);
     }
   }
+}
+
+/** The part of a call's item that is its output. */
+export function outputPart(key: string): string {
+  return `${key}/out`;
 }
 
 /** Parts of an item are named `item/part`. */

@@ -88,6 +88,18 @@ export class TranscriptModel {
     this.#letGo('before');
   }
 
+  /** Shows another stretch instead, which ends at some entry far from the live end. */
+  jump(page: Page): void {
+    if (page.entries.length === 0) return;
+    this.#loaded = page.entries;
+    this.#before = page.more;
+    this.#after = true;
+    const joined = join(page.entries, this.#state?.entries ?? [], this.#state?.older ?? false);
+    if (joined === null) return;
+    this.#loaded = joined;
+    this.#after = false;
+  }
+
   /** Drops entries from one end until the rest is within bounds. */
   #letGo(end: PageEnd): void {
     const ordered = end === 'before' ? this.#loaded.toReversed() : this.#loaded;

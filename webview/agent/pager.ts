@@ -3,11 +3,12 @@
 
 import { html, nothing } from 'lit-html';
 import type { TemplateResult } from 'lit-html';
-import type { AgentId } from '../../sidecar/protocol/ids.ts';
+import { entryId } from '../../sidecar/protocol/ids.ts';
+import type { AgentId, EntryId } from '../../sidecar/protocol/ids.ts';
 import type { Bridge } from '../bridge.ts';
 import { limits } from '../limits.ts';
 import { say } from '../strings.ts';
-import type { PageEnd, TranscriptModel } from './model.ts';
+import type { Page, PageEnd, TranscriptModel } from './model.ts';
 import { spinner } from './pieces.ts';
 
 export interface PagerParts {
@@ -30,6 +31,14 @@ export class Pager {
   /** Asks for the page beyond one end, when there is one and none is on its way. */
   want(end: PageEnd): void {
     if (this.#asking === null && this.#failed === null) void this.#ask(end);
+  }
+
+  /** Loads the stretch that ends with an entry, in place of what is loaded. */
+  async jump(entry: EntryId): Promise<void> {
+    if (this.#asking !== null || this.#failed !== null) return;
+    const page = await this.#page('before', { before: entryId(entry + 1) });
+    if (page !== null) this.#parts.model.jump(page);
+    this.#parts.changed();
   }
 
   retry(): void {
@@ -57,17 +66,23 @@ export class Pager {
   }
 
   async #ask(end: PageEnd): Promise<void> {
-    const { agent, bridge, model, changed } = this.#parts;
+    const { model } = this.#parts;
     const from = model.pageFrom(end);
     if (from === null) return;
+    const page = await this.#page(end, end === 'before' ? { before: from } : { after: from });
+    if (page !== null) model.addPage(end, from, page);
+    this.#parts.changed();
+  }
+
+  async #page(end: PageEnd, place: { before: EntryId } | { after: EntryId }): Promise<Page | null> {
+    const { agent, bridge, changed } = this.#parts;
     this.#asking = end;
     changed();
-    const place = end === 'before' ? { before: from } : { after: from };
     const answer = await bridge.call('entry/page', { agent, ...place, limit: limits.pageEntries });
     this.#asking = null;
-    if (this.#closed) return;
-    if (answer.ok) model.addPage(end, from, answer.result);
-    else this.#failed = { end, message: answer.message };
-    changed();
+    if (this.#closed) return null;
+    if (answer.ok) return answer.result;
+    this.#failed = { end, message: answer.message };
+    return null;
   }
 }

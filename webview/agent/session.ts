@@ -83,6 +83,7 @@ export class Session {
       folds: this.#folds,
       textOf: (key) => this.#textOf(key),
       retryPage: () => this.#pager.retry(),
+      hold: () => this.#column.hold(),
     });
     this.#places.scroller.addEventListener('keydown', this.#keyDown);
     this.#follows = this.#open();
@@ -144,15 +145,15 @@ export class Session {
     if (this.#closed) return;
     const { state } = this.#model;
     if (state === null) return;
-    this.#drawHeader(state.agent);
+    this.#drawHeader(state);
     this.#drawTranscript(state);
     this.#strip.draw();
     if (this.#composer === null) this.#makeComposer(state.agent);
     else this.#composer.setAgent(state.agent);
   };
 
-  #drawHeader(agent: AgentRow): void {
-    const hasRequest = this.#items.some((item) => item.kind === 'request');
+  #drawHeader({ agent, requests }: TranscriptState): void {
+    const hasRequest = requests.some((request) => request.state === 'open');
     render(
       headerTemplate(
         { agent, parents: this.#lineage.parents, nowMs: Date.now(), hasRequest },
@@ -175,7 +176,7 @@ export class Session {
     // Away from the live end only what is stored is shown; the end is a button away.
     this.#items = this.#model.hasAfter ? this.#settled : withLive(this.#settled, state);
     if (isNew) this.#folds.keepOnly(new Set(this.#items.map((item) => item.key)));
-    this.#column.setItems(this.#items);
+    this.#column.setItems(this.#items, !this.#model.hasAfter);
     this.#findWanted();
     render(this.#pager.line('before'), this.#places.above);
     render(
@@ -212,11 +213,13 @@ export class Session {
 
   /** After a scroll: pages when an end of what is loaded comes near, two views ahead. */
   #moved(): void {
+    this.#drawLatest();
+    // What the column shows is behind what is loaded: its room says nothing yet.
+    if (this.#settledFrom !== this.#model.entries) return;
     const aheadPx = 2 * this.#places.scroller.clientHeight;
     const { abovePx, belowPx } = this.#column.room;
     if (abovePx < aheadPx) this.#pager.want('before');
     if (belowPx < aheadPx) this.#pager.want('after');
-    this.#drawLatest();
   }
 
   #toLatest(): void {
@@ -228,16 +231,21 @@ export class Session {
   #findWanted(): void {
     const wanted = this.#wanted;
     const first = this.#model.entries[0]?.id;
-    if (wanted === null || first === undefined) return;
-    const isLoaded = this.#column.reveal(
-      (item) => item.key === String(wanted) || item.key.startsWith(`${wanted}.`),
-    );
-    if (isLoaded || first <= wanted || !this.#model.hasBefore) this.#wanted = null;
-    else this.#pager.want('before');
+    const last = this.#model.entries.at(-1)?.id;
+    if (wanted === null || first === undefined || last === undefined) return;
+    const isAbove = wanted < first && this.#model.hasBefore;
+    const isBelow = last < wanted && this.#model.hasAfter;
+    if (isAbove || isBelow) {
+      void this.#pager.jump(wanted);
+      return;
+    }
+    this.#wanted = null;
+    // A result is drawn with its call, which is an entry before it: the last item that is not behind will do.
+    this.#column.reveal((item) => Number.parseInt(item.key, 10) <= wanted);
   }
 
   #showRequest(): void {
-    this.#column.reveal((item) => item.kind === 'request');
+    if (!this.#column.reveal((item) => item.kind === 'request')) this.#toLatest();
     inNextFrame(() =>
       this.#places.scroller.querySelector<HTMLElement>('.card')?.focus({ preventScroll: true }),
     );
