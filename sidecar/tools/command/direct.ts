@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process';
 import { limits } from '../../runtime/limits.ts';
-import { endTree, signalled } from './processes.ts';
+import { endTree, groupLives, signalled } from './processes.ts';
 import type { CommandEnd, StopReason, Watch } from './watched.ts';
 
 export interface DirectJob {
@@ -63,20 +63,23 @@ function direct(job: DirectJob, watch: Watch, resolve: (end: CommandEnd) => void
   child.on('error', (error) =>
     finish({ kind: 'neverStarted', text: `${program} could not be started: ${error.message}.` }),
   );
-  const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
+  const ended = async (code: number | null, signal: NodeJS.Signals | null): Promise<void> => {
     const group = child.pid ?? 0;
-    const left = !windows && signalled(-group, 0) ? group : null;
+    const left = !windows && (await groupLives(group));
     finish({
       kind: 'exit',
       code: code ?? 128 + signalNumber(signal),
       output: kept.output(),
       stopped,
-      leftGroup: left,
+      leftGroup: left ? group : null,
     });
   };
-  child.on('close', ended);
+  child.on('close', (code, signal) => void ended(code, signal));
   // Pipes end after the process, or never, when something that it started in the background holds them.
-  child.on('exit', (code, signal) => void setTimeout(() => ended(code, signal), limits.pipeEndMs).unref());
+  child.on(
+    'exit',
+    (code, signal) => void setTimeout(() => void ended(code, signal), limits.pipeEndMs).unref(),
+  );
   if (watch.signal.aborted) onAbort();
 }
 

@@ -74,6 +74,22 @@ export function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
+/**
+ * Whether anything in a process group still runs. A zombie does not: it waits for a parent that may be slow, and
+ * signals reach it all the same, so on Linux the members are looked at.
+ */
+export async function groupLives(group: number): Promise<boolean> {
+  if (!signalled(-group, 0)) return false;
+  if (process.platform !== 'linux') return true;
+  for (const name of await readdir('/proc').catch(() => [])) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    const [state, , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (Number(member) === group && state !== 'Z' && state !== 'X') return true;
+  }
+  return false;
+}
+
 /** Ends a process tree on Windows, where there are no groups. */
 export function endTree(pid: number): void {
   execFile('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true }, () => undefined);

@@ -38,17 +38,15 @@ eval "set --
 $1"
 `;
 
-// Waits for the shell $pid, whatever signals come, and records how it ended. With job control on, \`wait\` would
-// also return when the command is stopped; bash remembers the status of a child that ended while a signal was
-// handled, dash does not, but it leaves the child to be waited for.
+// Around the start of the command's shell. Handlers become defaults in the child, what is ignored would stay ignored
+// in it and in the command; so signals are ignored only once the child is there. Not caught while waiting either:
+// bash's `wait`, called again after a signal, answers -1 when the child had ended in between (5.2).
+const signals = 'TERM HUP INT QUIT PIPE USR1 USR2 ALRM';
+const beforeStart = `trap : ${signals}`;
 const awaitShell = `
-while :; do
-  hit=
-  wait "$pid"
-  code=$?
-  [ -z "$hit" ] && break
-  [ -n "$BASH_VERSION" ] || kill -0 "$pid" 2>/dev/null || break
-done
+trap '' ${signals}
+wait "$pid"
+code=$?
 `;
 
 // Only the shell that made the claim ran the command: else recovery was first, or the disk is full.
@@ -100,7 +98,7 @@ trap : PIPE HUP INT
 const bashLauncher = `${opening}
 wrapper() {
   exec 7>&-
-  trap 'hit=1' TERM HUP INT QUIT PIPE USR1 USR2 ALRM
+  ${beforeStart}
   set -m
   "$BASH" --noprofile --norc -c "$command" bash "$boot" 3>&- <&0 &
   pid=$!
@@ -123,7 +121,7 @@ ${afterSidecar}
 `;
 
 const shWrapper = `
-trap 'hit=1' TERM HUP INT QUIT PIPE USR1 USR2 ALRM
+${beforeStart}
 id=$1 dir=$2
 setsid sh -c "$command" sh "$boot" 3>&- <<END &
 $dir

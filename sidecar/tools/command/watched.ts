@@ -5,7 +5,7 @@
 // told when the group is gone (cases 46 and 49). Processes that left the group are found by their mark.
 
 import { limits } from '../../runtime/limits.ts';
-import { lives, signalled, straysOf } from './processes.ts';
+import { groupLives, lives, signalled, straysOf } from './processes.ts';
 import { claimOf, exitOf, newestOf, outputOf, takeClaim, trimOutput } from './runs.ts';
 import type { Claim, Output } from './runs.ts';
 
@@ -78,6 +78,8 @@ class Run {
   private toldBytes = 0;
   private stopping: { readonly reason: StopReason; readonly killMs: number; killed: boolean } | null = null;
   private code: number | null = null;
+  /** When its shell was first seen dead without a record. */
+  private deadSinceMs: number | null = null;
   private finished = false;
   private looking = false;
 
@@ -95,7 +97,7 @@ class Run {
   ended(code: number): void {
     if (this.finished) return;
     this.code = code;
-    if (this.stopping === null) this.finish(this.exit(code));
+    if (this.stopping === null) void this.settle();
     else void this.settleStopped();
   }
 
@@ -144,10 +146,15 @@ class Run {
     const { directory } = this.options;
     const claim = claimOf(directory);
     if (claim !== null && typeof claim !== 'string') {
-      const alive = (await lives(claim.shell)) || (await lives(claim.wrapper));
+      const shellLives = await lives(claim.shell);
+      const wrapperLives = shellLives || (await lives(claim.wrapper));
       const code = exitOf(directory);
+      if (shellLives) this.deadSinceMs = null;
+      else this.deadSinceMs ??= performance.now();
+      // A wrapper that lives writes the record at once, unless somebody has stopped it.
+      const patience = wrapperLives ? limits.killGraceMs : 0;
       if (code !== null) this.ended(code);
-      else if (!alive) this.vanished();
+      else if (this.deadSinceMs !== null && this.deadSinceMs + patience <= performance.now()) this.vanished();
     }
     this.looking = false;
   }
@@ -191,25 +198,27 @@ class Run {
   /** After a stop: the shell has ended; the end is told once the rest of the group has too. */
   private async settleStopped(): Promise<void> {
     const claim = this.claim();
-    if (claim !== null && signalled(-claim.shell.pid, 0) && this.stopping?.killed !== true) return;
+    if (claim !== null && this.stopping?.killed !== true && (await groupLives(claim.shell.pid))) return;
     for (const pid of await straysOf(this.options.mark)) signalled(pid, 'SIGKILL');
-    this.finish(this.exit(this.code ?? 0));
+    await this.settle();
+  }
+
+  /** Tells the end of a command whose shell has ended. */
+  private async settle(): Promise<void> {
+    const group = this.claim()?.shell.pid ?? null;
+    const left = group !== null && signalled(-group, 0) && (await groupLives(group));
+    this.finish({
+      kind: 'exit',
+      code: this.code ?? 0,
+      output: outputOf(this.options.directory),
+      stopped: this.stopping?.reason ?? null,
+      leftGroup: left ? group : null,
+    });
   }
 
   private claim(): Claim | null {
     const claim = claimOf(this.options.directory);
     return typeof claim === 'string' ? null : claim;
-  }
-
-  private exit(code: number): CommandEnd {
-    const group = this.claim()?.shell.pid ?? null;
-    return {
-      kind: 'exit',
-      code,
-      output: outputOf(this.options.directory),
-      stopped: this.stopping?.reason ?? null,
-      leftGroup: group !== null && signalled(-group, 0) ? group : null,
-    };
   }
 
   private finish(end: CommandEnd): void {
