@@ -23,7 +23,7 @@ import {
 import { judgeFailure } from './refusal.ts';
 import type { Headers } from './retryAfter.ts';
 import { EventReader } from './sse.ts';
-import type { Ear, Wire } from './transport.ts';
+import { Letter, type Ear, type Wire } from './transport.ts';
 
 /** The longest that each phase may be silent. */
 export interface Patience {
@@ -76,10 +76,7 @@ export class Flight implements Ear, Due {
     line.deadlines.add(this);
     this.sentChars = 0;
     const pieces = line.dialect.encode(request, this.target());
-    this.giveUp = line.wire.open(
-      { path: line.path, headers: line.headers, pieces: this.counted(pieces) },
-      this,
-    );
+    this.giveUp = line.wire.open(new Letter(line.path, line.headers, this.counted(pieces)), this);
   }
 
   /** Nothing is posted after it. */

@@ -4,10 +4,11 @@
 import type * as Http from 'node:http';
 import type { Authorities } from './authorities.ts';
 import { limits } from '../runtime/limits.ts';
-import { networkMessage, pump, type Ear, type Letter, type Place, type Wire } from './transport.ts';
+import { networkMessage, Sender, type Ear, type Letter, type Place, type Wire } from './transport.ts';
 
 export class Http1 implements Wire {
   private readonly place: Place;
+  private readonly sender = new Sender();
   private readonly request: typeof Http.request;
   private readonly agent: Http.Agent;
 
@@ -34,7 +35,7 @@ export class Http1 implements Wire {
       agent: this.agent,
     });
     exchange.follow(request);
-    pump(request, letter.pieces, () => exchange.isOpen);
+    this.sender.send(request, letter, exchange);
     return () => exchange.close();
   }
 

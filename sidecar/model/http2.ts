@@ -15,7 +15,15 @@ import type { Authorities } from './authorities.ts';
 import type { Deadlines, Due } from './deadlines.ts';
 import { Http1 } from './http1.ts';
 import { Session } from './session.ts';
-import { isDistrust, networkMessage, type Ear, type Letter, type Place, type Wire } from './transport.ts';
+import {
+  isDistrust,
+  networkMessage,
+  Sender,
+  type Ear,
+  type Letter,
+  type Place,
+  type Wire,
+} from './transport.ts';
 import { limits } from '../runtime/limits.ts';
 
 /** A request without a stream yet. */
@@ -35,6 +43,7 @@ export interface PoolTools {
 export class Http2 implements Wire {
   private readonly place: Place;
   private readonly tools: PoolTools;
+  private readonly sender = new Sender();
   private readonly sessions = new Set<Session>();
   private readonly attempts = new Set<Attempt>();
   private waiting: Waiting[] = [];
@@ -118,7 +127,7 @@ export class Http2 implements Wire {
 
   private adopt(socket: TLSSocket): void {
     socket.on('session', (ticket) => (this.ticket = ticket));
-    const session = new Session(socket, this.place, this.tools.deadlines);
+    const session = new Session(socket, this.place, { deadlines: this.tools.deadlines, sender: this.sender });
     this.sessions.add(session);
     session.begin({
       freed: () => this.serve(),

@@ -9,7 +9,7 @@ import type {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Deadlines, Due } from './deadlines.ts';
-import { networkMessage, pump, type Ear, type Letter, type Place } from './transport.ts';
+import { networkMessage, type Sender, type Ear, type Letter, type Place } from './transport.ts';
 import { limits } from '../runtime/limits.ts';
 
 // RFC 9113, section 7.
@@ -31,15 +31,22 @@ export class Session implements Due {
   private readonly inner: ClientHttp2Session;
   private readonly place: Place;
   private readonly deadlines: Deadlines;
+  private readonly sender: Sender;
   private pinging = false;
   private owner: SessionOwner | null = null;
   /** Streams above this one were not looked at; set when the server says good-bye. */
   private lastStream = Number.POSITIVE_INFINITY;
   private error: Error | null = null;
 
-  constructor(socket: TLSSocket, place: Place, deadlines: Deadlines) {
+  constructor(
+    socket: TLSSocket,
+    place: Place,
+    tools: { readonly deadlines: Deadlines; readonly sender: Sender },
+  ) {
+    const { deadlines } = tools;
     this.place = place;
     this.deadlines = deadlines;
+    this.sender = tools.sender;
     this.inner = process.getBuiltinModule('node:http2').connect(place.url.origin, {
       createConnection: () => socket,
       // Queued bodies count against it: 64 streams with a page each need 4 MB, and 10 are the default.
@@ -83,7 +90,7 @@ export class Session implements Due {
     setImmediate(() => {
       if (!exchange.isOpen) return;
       ear.connected();
-      pump(stream, letter.pieces, () => exchange.isOpen && !stream.destroyed);
+      this.sender.send(stream, letter, exchange);
     });
     return () => exchange.close();
   }

@@ -1,15 +1,31 @@
 // One request on its way: what a wire is asked, what it tells back. http1.ts and http2.ts are the two kinds;
 // they know nothing of models, and nothing here keeps a body longer than it takes to send it.
 
+import { limits } from '../runtime/limits.ts';
 import type { Pieces } from './dialect.ts';
 import type { Headers } from './retryAfter.ts';
 
-export interface Letter {
+/** What is to be sent. Its body can be taken once, so that whoever still holds the letter does not hold a conversation. */
+export class Letter {
   readonly path: string;
   /** Shared by all requests of a provider; never changed. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly pieces: Pieces;
+  private pieces: Pieces;
+
+  constructor(path: string, headers: Readonly<Record<string, string>>, pieces: Pieces) {
+    this.path = path;
+    this.headers = headers;
+    this.pieces = pieces;
+  }
+
+  take(): Pieces {
+    const { pieces } = this;
+    this.pieces = noPieces;
+    return pieces;
+  }
 }
+
+const noPieces: Pieces = () => null;
 
 /** Who a wire tells what becomes of a request. Nothing is told before `open` has returned. */
 export interface Ear {
@@ -40,24 +56,82 @@ export interface Place {
 interface Sink {
   write(text: string): boolean;
   end(): void;
-  once(event: 'drain', work: () => void): unknown;
+  on(event: 'drain' | 'finish' | 'close', work: () => void): unknown;
+  off(event: 'drain' | 'finish' | 'close', work: () => void): unknown;
 }
 
 /**
- * Sends a body piece by piece, as fast as the other end takes it. The pieces are read from the store when there
- * is room for them, so a megabyte of conversation needs a page of memory. Nothing refers to them afterwards.
+ * Sends bodies piece by piece, as fast as the other end takes them. The pieces are read from the store when there
+ * is room for them, so a megabyte of conversation needs a page of memory; nothing refers to them afterwards.
+ *
+ * Only few are sent at the same time: a thousand agents that start together would else leave a thousand pages in
+ * the allocator, scattered so that it never gives them back.
  */
-export function pump(sink: Sink, pieces: Pieces, isOpen: () => boolean): void {
-  const go = (): void => {
-    while (isOpen()) {
-      const piece = pieces();
-      if (piece === null) return void sink.end();
-      if (piece === '' || sink.write(piece)) continue;
-      sink.once('drain', go);
-      return;
+export class Sender {
+  private sending = 0;
+  private readonly waiting: Sending[] = [];
+
+  send(sink: Sink, letter: Letter, exchange: { readonly isOpen: boolean }): void {
+    this.waiting.push(new Sending(sink, letter.take(), exchange));
+    this.next();
+  }
+
+  private next(): void {
+    while (this.sending < limits.bodiesAtOnce && this.waiting.length > 0) {
+      this.sending++;
+      // In a later turn: a row of requests that were all given up must not become a row of calls inside calls.
+      this.waiting.shift()?.begin(() => {
+        this.sending--;
+        setImmediate(() => this.next());
+      });
     }
-  };
-  go();
+  }
+}
+
+/** One body on its way out. Its handlers leave the sink with it, or they would keep the conversation alive. */
+class Sending {
+  private readonly sink: Sink;
+  private readonly pieces: Pieces;
+  private readonly exchange: { readonly isOpen: boolean };
+  private readonly go = (): void => this.step();
+  private readonly leave = (): void => this.end();
+  private ended: (() => void) | null = null;
+
+  constructor(sink: Sink, pieces: Pieces, exchange: { readonly isOpen: boolean }) {
+    this.sink = sink;
+    this.pieces = pieces;
+    this.exchange = exchange;
+  }
+
+  begin(ended: () => void): void {
+    this.ended = ended;
+    this.sink.on('drain', this.go);
+    this.sink.on('finish', this.leave);
+    this.sink.on('close', this.leave);
+    this.step();
+  }
+
+  private step(): void {
+    while (this.exchange.isOpen) {
+      const piece = this.pieces();
+      if (piece === null) {
+        this.sink.off('drain', this.go);
+        this.sink.end();
+        return;
+      }
+      if (piece !== '' && !this.sink.write(piece)) return;
+    }
+    this.end();
+  }
+
+  private end(): void {
+    this.sink.off('drain', this.go);
+    this.sink.off('finish', this.leave);
+    this.sink.off('close', this.leave);
+    const { ended } = this;
+    this.ended = null;
+    ended?.();
+  }
 }
 
 /** What a broken connection is called towards a person. */

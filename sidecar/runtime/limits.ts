@@ -54,6 +54,10 @@ export const limits = {
   bytesPerToken: 3,
   /** Entries read at a time while a request body is written: at 4 KB a row the page stays under 64 KB in the usual case. */
   pageEntries: 16,
+  /** Calls that one answer may ask for; the rest are answered with an error. Below `slice`, so one look finds all that are open. */
+  answerCalls: 128,
+  /** Longest timeout of wait_agent: a week. A longer one is cut to it. */
+  agentWaitMs: 7 * 24 * 60 * 60_000,
   /** Bytes of one call's arguments. Above, the call is refused before anything is parsed. */
   callInputBytes: 4 * 1024 * 1024,
   /** Bytes of a message from a person or an agent. */

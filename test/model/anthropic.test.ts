@@ -35,6 +35,7 @@ const usage = (input: number): Anthropic.Usage => ({
   output_tokens_details: null,
   server_tool_use: null,
   service_tier: 'standard',
+  speed: null,
 });
 
 const start = {
