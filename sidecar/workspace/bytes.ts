@@ -59,7 +59,7 @@ const binaryNames = new Set(
   (
     'png jpg jpeg gif webp bmp ico tif tiff avif heic psd pdf doc docx xls xlsx ppt pptx odt ods odp epub ' +
     'zip gz tgz bz2 xz zst 7z rar tar jar war whl woff woff2 ttf otf eot mp3 mp4 m4a mov avi mkv webm wav flac ogg ' +
-    'exe dll so dylib a o class pyc wasm node bin dat db sqlite sqlite3 parquet'
+    'exe dll so dylib pyc wasm sqlite sqlite3 parquet'
   ).split(' '),
 );
 

@@ -5,6 +5,7 @@
 // known by a record beside it, written after it is complete and before the agent sees it; a folder without a
 // record was never handed out, and may be removed (cases 130, 146). Not here: review, merging, removal.
 
+import { constants } from 'node:fs';
 import { copyFile, lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { AgentId } from '../protocol/ids.ts';
@@ -180,21 +181,28 @@ async function smallOnes(top: string, status: readonly string[]): Promise<string
   return small;
 }
 
+interface Lacking {
+  readonly person: string;
+  /** The same file relative to the workspace. */
+  readonly relative: string;
+}
+
 /**
- * Brings a file that the worktree never had (ignored, or too large to carry) from the person's folder into it, so
- * that an edit starts from what the person has. Never over a file that is there (case 138).
+ * Whether the person has a file that the worktree never had: an ignored one, or one too large to take along. A
+ * file that is gone from the worktree but was in its base was removed by the agent.
  */
-export async function carry(
-  worktree: Worktree,
-  file: { readonly person: string; readonly relative: string },
-): Promise<void> {
-  const target = path.join(worktree.place, file.relative);
-  if ((await lstat(target).catch(() => null)) !== null) return;
-  const tracked = await git(worktree.place, ['cat-file', '-e', `${worktree.base}:./${file.relative}`]);
-  // It was there at first, so the agent removed it.
-  if (tracked.code === 0) return;
+export async function carriable(worktree: Worktree, file: Lacking): Promise<boolean> {
+  if ((await lstat(path.join(worktree.place, file.relative)).catch(() => null)) !== null) return false;
   const stat = await lstat(file.person).catch(() => null);
-  if (stat === null || !stat.isFile()) return;
+  if (stat === null || !stat.isFile()) return false;
+  const tracked = await git(worktree.place, ['cat-file', '-e', `${worktree.base}:./${file.relative}`]);
+  return tracked.code !== 0;
+}
+
+/** Brings such a file along, so that an edit starts from what the person has. Never over one that is there (case 138). */
+export async function carry(worktree: Worktree, file: Lacking): Promise<void> {
+  if (!(await carriable(worktree, file))) return;
+  const target = path.join(worktree.place, file.relative);
   await mkdir(path.dirname(target), { recursive: true });
-  await copyFile(file.person, target);
+  await copyFile(file.person, target, constants.COPYFILE_EXCL);
 }
