@@ -336,12 +336,10 @@ describe('odd streams (case 170)', () => {
       content: 'a',
       tool_calls: [{ id: 'x', type: 'function', function: { name: 'read', arguments: '{}' } }],
     };
-    const ending = chat
-      .decoder(target)
-      .whole({
-        choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-        usage: { prompt_tokens: 4, completion_tokens: 2 },
-      });
+    const ending = chat.decoder(target).whole({
+      choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+      usage: { prompt_tokens: 4, completion_tokens: 2 },
+    });
     assert.deepEqual(callsOf(ending), ['x read {}']);
     assert.equal(chat.decoder(target).whole({ error: { message: 'no' } }).kind, 'error');
     assert.equal(chat.decoder(target).whole({ hello: 1 }).kind, 'broken');
