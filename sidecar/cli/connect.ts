@@ -30,8 +30,9 @@ import { startSidecar, type Starting } from './start.ts';
 /** A cold sidecar with a large store answers within a second; a loaded machine may take longer. */
 const startWithinMs = 30_000;
 const answerWithinMs = 10_000;
-/** A sidecar that lost the store to another gives that one so long to answer. */
+/** A sidecar that lost the store to another gives that one so long to answer; so often: an end may take 5 s. */
 const restartAfterMs = 500;
+const losses = 11;
 /** How often a starting sidecar's discovery file is looked at. */
 const lookEveryMs = 15;
 
@@ -43,6 +44,8 @@ export interface ConnectOptions {
   readonly secrets: boolean;
   /** The command that this process runs in, of the same store; null outside of agents' shells. */
   readonly call: number | null;
+  /** For tests: how often the store may be found with an owner that answers nobody. */
+  readonly losses?: number;
 }
 
 /** A connection after hello. Calls reject with a Failure; `sidecar/lost` when it ended before the answer. */
@@ -128,6 +131,7 @@ async function startAndAttach(options: ConnectOptions): Promise<Wire> {
   const untilMs = performance.now() + startWithinMs;
   let starting = startSidecar(options.store);
   let endedMs = 0;
+  let lost = 0;
   try {
     while (performance.now() < untilMs) {
       const found = readDiscovery(options.store);
@@ -138,12 +142,15 @@ async function startAndAttach(options: ConnectOptions): Promise<Wire> {
       endedMs = exitCode === null ? 0 : endedMs + lookEveryMs;
       // The owner that was in the way answers nobody: it is ending. When it has ended, another may start.
       if (restartAfterMs < endedMs) {
+        lost += 1;
+        if (exitCode === ownedExitCode && (options.losses ?? losses) <= lost)
+          throw new Failure('store/owned', starting.said());
         starting.release();
         starting = startSidecar(options.store);
+        endedMs = 0;
       }
       await sleep(lookEveryMs);
     }
-    if (starting.exitCode() === ownedExitCode) throw new Failure('store/owned', starting.said());
     const log = path.join(options.store, sidecarLogFile);
     throw new Failure(
       'sidecar/failed',
@@ -174,7 +181,7 @@ async function attach(found: Discovery, options: ConnectOptions): Promise<Wire |
   connection.listen();
   try {
     const hello = await within(
-      answerWithinMs,
+      found.pid,
       ask(connection, 'hello', {
         protocol: protocolVersion,
         build,
@@ -189,8 +196,7 @@ async function attach(found: Discovery, options: ConnectOptions): Promise<Wire |
   } catch (error) {
     socket.destroy();
     // A stale file can name a socket that another store's sidecar has by now, or one that is just ending.
-    const elsewhere =
-      error instanceof Failure && ['protocol/nonce', 'sidecar/lost', 'overloaded'].includes(error.code);
+    const elsewhere = error instanceof Failure && ['protocol/nonce', 'sidecar/lost'].includes(error.code);
     if (elsewhere) return null;
     throw error;
   }
@@ -227,13 +233,13 @@ async function ask<M extends MethodName>(
   }
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+/** A stopped or stuck sidecar takes connections and answers nothing. */
+async function within<T>(pid: number, work: Promise<T>): Promise<T> {
+  const seconds = answerWithinMs / 1000;
+  const said = `The sidecar (process ${pid}) did not answer within ${seconds} s. End that process and try again.`;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Failure('sidecar/failed', `The sidecar did not answer within ${ms / 1000} s.`)),
-      ms,
-    );
+    timer = setTimeout(() => reject(new Failure('sidecar/failed', said)), answerWithinMs);
   });
   try {
     return await Promise.race([work, late]);

@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Action, Channel } from '../protocol/frame.ts';
+import type { Action, Channel, Snapshot } from '../protocol/frame.ts';
 import { entryId } from '../protocol/ids.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
@@ -91,14 +91,18 @@ export class Actions {
   #stopped = false;
   #stopHearing: () => void = () => undefined;
 
-  private constructor(wire: Wire) {
+  /** The state that the actions begin at. */
+  readonly snapshot: Snapshot;
+
+  private constructor(wire: Wire, snapshot: Snapshot) {
     this.#wire = wire;
+    this.snapshot = snapshot;
   }
 
   static async open(wire: Wire, channel: Channel, after: number): Promise<Actions> {
-    const actions = new Actions(wire);
     const params = channel.kind === 'log' ? { channel, after: entryId(after) } : { channel };
-    const { follow } = await wire.call('follow/open', params);
+    const { follow, snapshot } = await wire.call('follow/open', params);
+    const actions = new Actions(wire, snapshot);
     actions.#stopHearing = wire.hear(follow, (frame) => {
       if (frame === null) actions.#ended = true;
       else actions.#queue.push(...frame.actions);

@@ -245,11 +245,10 @@ function watchRequests({ session, printer }: Context, agent: AgentId): { stop():
   const watch = async (): Promise<void> => {
     while (!stopped) {
       try {
-        const wire = await session.wire();
-        const open = await wire.call('request/list', { after: null, limit: 200 });
-        for (const row of open.rows) await tell(row);
-        actions = await Actions.open(wire, { kind: 'agent', agent }, 0);
+        actions = await Actions.open(await session.wire(), { kind: 'agent', agent }, 0);
         if (stopped) actions.stop();
+        if (actions.snapshot.kind === 'agent')
+          for (const row of actions.snapshot.state.requests) await tell(row);
         for await (const action of actions) {
           if (action.kind === 'agent/requests') for (const row of action.requests) await tell(row);
         }

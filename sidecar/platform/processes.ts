@@ -22,15 +22,18 @@ export function bootId(): string {
 
 /** When a process started, ms since 1970; null when it is gone or the system does not say. */
 export function processStartMs(pid: number): number | null {
-  const stat = read(`/proc/${pid}/stat`);
   const bootSeconds = /^btime (\d+)$/m.exec(read('/proc/stat') ?? '')?.[1];
-  if (stat === undefined || bootSeconds === undefined) return null;
-  // The second field is the program's name in brackets and may hold anything; field 22 is the start time (proc(5)).
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const startTicks = Number(fields[19]);
-  return Number.isFinite(startTicks)
-    ? Number(bootSeconds) * 1000 + (startTicks * 1000) / ticksPerSecond
-    : null;
+  // Field 22 of proc_pid_stat(5), counted here from the state, which is field 3.
+  const startTicks = Number(statOf(pid)[19]);
+  if (bootSeconds === undefined || !Number.isFinite(startTicks)) return null;
+  return Number(bootSeconds) * 1000 + (startTicks * 1000) / ticksPerSecond;
+}
+
+/** Fields of /proc/PID/stat from the state on; none when it is gone or there is no /proc. */
+function statOf(pid: number): readonly string[] {
+  const stat = read(`/proc/${pid}/stat`);
+  // The second field is the program's name in brackets and may hold anything.
+  return stat === undefined ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 export interface ProcessName {
@@ -54,6 +57,9 @@ export function isRunning(name: ProcessName): boolean {
     // EPERM: it is there and belongs to somebody else.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
   }
+  // Dead, and not yet looked at by its parent, which need not hurry.
+  const [state] = statOf(name.pid);
+  if (state === 'Z' || state === 'X') return false;
   const startedAtMs = processStartMs(name.pid);
   return startedAtMs === null || Math.abs(startedAtMs - name.startedAtMs) <= startToleranceMs;
 }
