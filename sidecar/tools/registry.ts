@@ -102,7 +102,8 @@ function act(
   return () => abort.abort();
 }
 
-/** A promise even when the work throws at once. */
+/** Begins after the caller has returned, so that nothing is posted before; what the work throws at once rejects. */
 async function started<T>(work: () => Promise<T>): Promise<T> {
+  await null;
   return await work();
 }

@@ -73,14 +73,14 @@ function inputOf(job: ToolJob): Input | string {
 
 /** The tool; one launcher serves all its commands. */
 export function createShell(options: ShellOptions): ShellTool {
-  const store = (): string => options.environment()['ROOST_STORE'] ?? '';
+  const store = options.environment()['ROOST_STORE'] ?? '';
   const commands =
     options.kind === null
       ? null
       : createCommands({
           runDirectory: options.runDirectory,
           kind: options.kind,
-          mark: (id) => ({ ROOST_CALL: id, ROOST_STORE: store() }),
+          mark: (id) => ({ ROOST_CALL: id, ROOST_STORE: store }),
         });
   return {
     spec,

@@ -141,7 +141,6 @@ class RecordedCommands implements Commands {
       kind: this.options.kind,
       env,
       bootId: bootId(),
-      sidecarPid: process.pid,
       keeper: this.keeper,
       runDirectory: this.options.runDirectory,
       ended: (id, code) => this.runs.get(id)?.ended(code),

@@ -61,7 +61,7 @@ export function startLauncher(options: LauncherOptions): Launcher {
     start: (id, directory) => void child.stdin.write(`${id} ${directory}\n`),
     close: () => {
       closed = true;
-      child.stdin.end();
+      child.stdin.end('bye\n');
     },
   };
 }

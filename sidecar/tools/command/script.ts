@@ -59,11 +59,10 @@ else
 fi
 `;
 
-// When the sidecar is gone nothing more is started, but somebody must keep output within its bound and end what
+// When the input ends without a goodbye the sidecar is gone. Nothing more is started, but somebody must keep output within its bound and end what
 // runs too long, until the last command is done or another sidecar has taken over (it writes its own keeper).
 const afterSidecar = `
-while :; do
-  kill -0 "$sidecar" 2>/dev/null && exit 0
+while sleep 1; do
   read -r now <"$runs/keeper" || exit 0
   [ "$now" = "$keeper" ] || exit 0
   left= now=$(date +%s)
@@ -86,7 +85,6 @@ while :; do
     fi
   done
   [ -n "$left" ] || exit 0
-  sleep 1
 done
 `;
 
@@ -109,6 +107,7 @@ wrapper() {
 }
 exec 7> >(wrapper)
 while IFS=' ' read -r id dir; do
+  [ "$id" = bye ] && exit 0
   printf '%s\\n%s %s\\n' "$dir" "$id" "$dir" >&7 || {
     # Somebody killed the wrapper that waited.
     exec 7> >(wrapper)
@@ -134,6 +133,7 @@ ${record}
 /** Any POSIX shell, where \`setsid\` makes the groups (Alpine). Commands run in sh; nothing waits ahead of need. */
 const shLauncher = `${opening}
 while IFS=' ' read -r id dir; do
+  [ "$id" = bye ] && exit 0
   setsid sh -c "$wrapper" sh "$id" "$dir" </dev/null &
 done
 exec </dev/null
@@ -148,7 +148,6 @@ export function launcherCommand(kind: ShellKind, told: LauncherWords): { program
     ['command', commandShell],
     ['wrapper', shWrapper],
     ['boot', told.bootId],
-    ['sidecar', String(told.sidecarPid)],
     ['keeper', told.keeper],
     ['runs', told.runDirectory],
   ].map(([name = '', value = '']) => `${name}=${quoted(value)}`);
@@ -161,7 +160,6 @@ export function launcherCommand(kind: ShellKind, told: LauncherWords): { program
 
 export interface LauncherWords {
   readonly bootId: string;
-  readonly sidecarPid: number;
   /** Names this sidecar; also in the file \`keeper\`. */
   readonly keeper: string;
   readonly runDirectory: string;

@@ -90,7 +90,10 @@ class Run {
     this.dueMs = this.startedMs + options.runMs;
     this.timer = setInterval(() => this.tick(), limits.commandTickMs).unref();
     options.watch.signal.addEventListener('abort', this.onAbort, { once: true });
-    if (options.watch.signal.aborted) this.stop('interrupt');
+    // It may have ended in time although its time is over by now.
+    const code = options.polled ? exitOf(options.directory) : null;
+    if (code !== null) this.ended(code);
+    else if (options.watch.signal.aborted) this.stop('interrupt');
     else if (options.polled) this.tick();
   }
 

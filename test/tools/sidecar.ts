@@ -1,0 +1,38 @@
+// A process that stands for a sidecar: it starts the commands that it is given, and is there to be killed.
+//
+// Arguments: run directory, store, workspace, shell, then one command for each call from 1 on. Prints the evidence
+// of each call before it is started, as the store would have committed it.
+import { agentId, callId, turnId } from '../../sidecar/protocol/ids.ts';
+import { createTools } from '../../sidecar/tools/registry.ts';
+import { noBuffers } from '../../sidecar/workspace/buffers.ts';
+import { createLocks } from '../../sidecar/workspace/locks.ts';
+
+const [runDirectory = '', store = '', workspace = '', shell = '', ...commands] = process.argv.slice(2);
+const tools = createTools({
+  runDirectory,
+  worktreeRoot: `${store}/worktrees`,
+  environment: () => ({ PATH: process.env['PATH'] ?? '', ROOST_STORE: store }),
+  buffers: noBuffers,
+  locks: createLocks(),
+  shell: shell === 'sh' ? 'sh' : 'bash',
+});
+
+for (const [index, command] of commands.entries()) {
+  const job = {
+    call: callId(index + 1),
+    agent: agentId(1),
+    parent: null,
+    turn: turnId(1),
+    tool: 'shell',
+    input: { command },
+    place: { workspace, isolation: 'shared' as const, mode: 'ask' as const },
+  };
+  tools.prepare(job, (prepared) => {
+    if (prepared.kind !== 'run') return;
+    process.stdout.write(`${JSON.stringify(prepared.evidence)}\n`);
+    tools.run(job, prepared.evidence, () => undefined);
+  });
+}
+
+// It stays until it is killed.
+setInterval(() => undefined, 60_000);
