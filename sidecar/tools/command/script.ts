@@ -10,7 +10,7 @@
 //
 // Files of a run, in its own directory: `job` (sourced by the command's shell), `claim` (made exclusively, before
 // any work: "pid start wrapper wrapperStart boot"), `out`, `exit` (a number and a line end; without the line end
-// it is not there), and `head`, `tail`, `cut` once the output was trimmed.
+// it is not there), and, where output cannot be trimmed in place (runs.ts), `head`, `tail` and `cut`.
 
 import { limits } from '../../runtime/limits.ts';
 
@@ -77,11 +77,14 @@ while sleep 1; do
     elif [ "$now" -gt "$due" ]; then kill -TERM -- "-$pid"; kill -CONT -- "-$pid"; fi
     size=$(wc -c <"$d/out")
     if [ "$size" -gt ${limits.outputFileBytes} ]; then
-      [ -e "$d/head" ] || head -c ${limits.outputHeadBytes} "$d/out" >"$d/head"
-      tail -c ${limits.outputTailBytes} "$d/out" >"$d/tail"
-      : >"$d/out"
-      was=0; [ -s "$d/cut" ] && read -r was <"$d/cut"
-      echo "$((was + size))" >"$d/cut"
+      middle=$((size - ${limits.outputHeadBytes + limits.outputTailBytes}))
+      fallocate --punch-hole --offset ${limits.outputHeadBytes} --length "$middle" "$d/out" || {
+        [ -e "$d/head" ] || head -c ${limits.outputHeadBytes} "$d/out" >"$d/head"
+        tail -c ${limits.outputTailBytes} "$d/out" >"$d/tail"
+        : >"$d/out"
+        was=0; [ -s "$d/cut" ] && read -r was <"$d/cut"
+        echo "$((was + size))" >"$d/cut"
+      }
     fi
   done
   [ -n "$left" ] || exit 0

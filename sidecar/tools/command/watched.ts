@@ -82,6 +82,7 @@ class Run {
   private deadSinceMs: number | null = null;
   private finished = false;
   private looking = false;
+  private trimming = false;
 
   constructor(options: WatchedOptions, resolve: (end: CommandEnd) => void) {
     this.options = options;
@@ -134,12 +135,19 @@ class Run {
     if (sizeBytes !== this.toldBytes) {
       this.toldBytes = sizeBytes;
       watch.output(text);
-      trimOutput(directory);
+      void this.trim();
     }
     if (this.stopping === null && this.dueMs <= now) this.stop('timeout');
     if (this.stopping !== null && !this.stopping.killed && this.stopping.killMs <= now) this.kill();
     if (this.stopping !== null && this.code !== null) void this.settleStopped();
     else if (this.polled || this.startedMs + limits.commandTrustMs < now) void this.look();
+  }
+
+  private async trim(): Promise<void> {
+    if (this.trimming) return;
+    this.trimming = true;
+    await trimOutput(this.options.directory);
+    this.trimming = false;
   }
 
   /** Finds out without being told: a recovered command, or one whose wrapper was killed. */
@@ -230,5 +238,7 @@ class Run {
     clearInterval(this.timer);
     this.options.watch.signal.removeEventListener('abort', this.onAbort);
     this.resolve(end);
+    // The record is kept a while, and a flood may have ended between two looks.
+    void this.trim();
   }
 }
