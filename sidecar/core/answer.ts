@@ -71,13 +71,23 @@ export function textOf(blocks: readonly Block[]): string {
   return blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])).join('\n');
 }
 
+export interface AnswerBounds {
+  readonly callInputBytes: number;
+  readonly answerCalls: number;
+}
+
 /** What follows from an answer whose blocks went through `storable`. */
-export function judge(blocks: readonly Block[], stop: StopReason, inputLimitBytes: number): Judgement {
+export function judge(blocks: readonly Block[], stop: StopReason, bounds: AnswerBounds): Judgement {
   const calls: PlannedCall[] = [];
   blocks.forEach((block, index) => {
     if (block.kind !== 'call') return;
-    const { input, problem } = parseInput(block.input, inputLimitBytes);
-    calls.push({ block: index, key: block.key, tool: block.tool, input, problem });
+    const { key, tool } = block;
+    if (calls.length < bounds.answerCalls) {
+      calls.push({ block: index, key, tool, ...parseInput(block.input, bounds.callInputBytes) });
+      return;
+    }
+    const problem = `One answer may ask for ${bounds.answerCalls} calls, so this one was not made. Ask for it again.`;
+    calls.push({ block: index, key, tool, input: null, problem });
   });
   // An answer cut at its limit may end inside the last call; complete JSON is then refused by parseInput.
   if (calls.length > 0) return { kind: 'calls', calls };

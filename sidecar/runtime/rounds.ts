@@ -143,7 +143,7 @@ function onAnswer(
 ): void {
   const turn = step.turn(agent.turn);
   const blocks = storable(answer.blocks, attempt);
-  const judgement = judge(blocks, answer.stop, limits.callInputBytes);
+  const judgement = judge(blocks, answer.stop, limits);
   const { stop, usage } = answer;
   const entry =
     blocks.length === 0

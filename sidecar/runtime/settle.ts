@@ -20,7 +20,7 @@ export function settleStep(step: Step): void {
     step.untold.length > 0 ||
     step.unsettled.size > 0 ||
     step.looks.size > 0 ||
-    step.wanting.length > 0
+    step.wanting.size > 0
   );
   if (step.budgetFreed) step.after(() => step.rt.post({ kind: 'budgetsMore', after: 0 }));
 }
@@ -74,7 +74,8 @@ function otherRoots(step: Step): readonly number[] {
 /** Gives free slots to those who want one now and then to those who wait in the queue. */
 function admit(step: Step): void {
   const { slots, rt } = step;
-  for (const id of step.wanting.splice(0)) {
+  for (const id of step.wanting) {
+    step.wanting.delete(id);
     const agent = step.agent(id);
     if (agent.phase !== 'ready') continue; // interrupted within the same step
     const free = slots.modelUsed < rt.options.modelSlots;

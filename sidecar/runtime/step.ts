@@ -30,7 +30,7 @@ export class Step {
   readonly effects: (() => void)[] = [];
   // Intents: what handlers leave for `settle` and `admit` at the end of the step, so that they call nobody back.
   /** Agents that want a model slot, in order; each gets a slot or a place in the queue. */
-  readonly wanting: number[] = [];
+  readonly wanting = new Set<number>();
   /** Agents whose turn had a round before this step: they may go on with the slot that they held. */
   readonly turnsUnderWay = new Set<number>();
   /** Roots whose turns wait for a model slot, looked up once a step when somebody asks. */

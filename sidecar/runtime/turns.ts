@@ -32,7 +32,7 @@ export function insertTurn(step: Step, start: TurnStart): number {
 /** The agent wants a model slot for its next round. */
 export function startRound(step: Step, agent: AgentRecord): void {
   setPhase(step, agent, 'ready');
-  step.wanting.push(agent.id);
+  step.wanting.add(agent.id);
 }
 
 /** Begins a turn whose first entry is written already. Its parent counts it as at work. */

@@ -35,17 +35,18 @@ export function startWait(step: Step, agent: AgentRecord, call: CallRecord, verb
     answer(step, agent, call, '');
     return;
   }
+  const timeoutMs = verb.timeoutMs === null ? null : Math.min(Math.ceil(verb.timeoutMs), limits.agentWaitMs);
+  const deadline = timeoutMs === null ? 0 : step.nowMs + timeoutMs;
   const wait = step.store.insert('wait', {
     agent: agent.id,
     call: call.id,
     mode: verb.mode,
     remaining: turns.length,
     everyChild: everyChild ? 1 : 0,
-    deadline: verb.timeoutMs === null ? 0 : step.nowMs + verb.timeoutMs,
+    deadline,
   });
   for (const turn of turns) step.store.insert('waiting', { wait, turn });
-  if (verb.timeoutMs !== null)
-    setTimer(step, { due: step.nowMs + verb.timeoutMs, kind: 'wait', agent: agent.id, ref: wait });
+  if (deadline !== 0) setTimer(step, { due: deadline, kind: 'wait', agent: agent.id, ref: wait });
 }
 
 /** A turn ended: the parent's waits that it completes end too. */

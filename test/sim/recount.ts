@@ -117,12 +117,16 @@ function ownCounts(disk: FakeDisk): string | null {
       'parent',
     ),
   };
+  const names = new Set<string>();
   for (const agent of agents) {
     for (const column of ['children', 'openChildren', 'queued', 'requests', 'changes', 'unheard'] as const) {
       const count = counted[column].get(agent.id) ?? 0;
       if (agent[column] !== count)
         return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${count}`;
     }
+    const name = `${agent.parent}/${agent.name}`;
+    if (names.has(name)) return `agent ${agent.id}: another child of ${agent.parent} is named ${agent.name}`;
+    names.add(name);
     const parent = disk.row('agent', agent.parent);
     if (
       agent.parent !== 0 &&

@@ -70,18 +70,18 @@ export function say(seed: string, habits: Habits, at: Standing): Say {
       : { kind: 'final', text: `done ${task.name}` };
   }
   const calls: ScriptCall[] = [];
-  if (round === 0 && task.size > 0) calls.push(spawn(seed, task));
+  if (round === 0 && task.size > 0) calls.push(...spawn(seed, task));
   if (round === 1 && task.size > 0) calls.push(...waits(draw, task.name));
   if (draw('tools') < habits.tools) calls.push(...tools(seed, task.name, round));
   if (draw('verb') < habits.verbs) calls.push(verb(draw, task.name, round));
   if (draw('ask') < habits.asksUser)
     calls.push({ tool: 'ask_user', input: { question: `may ${task.name} ${round}?`, choices: [] } });
-  if (draw('broken') < habits.broken) calls.push(brokenCall(draw));
+  if (draw('broken') < habits.broken) calls.push(brokenCall(draw, task.name));
   if (calls.length === 0) calls.push({ tool: 'list_agents', input: {} });
   return { kind: 'calls', text: draw('words') < 0.5 ? `round ${round} of ${task.name}` : '', calls };
 }
 
-function spawn(seed: string, task: { name: string; size: number }): ScriptCall {
+function spawn(seed: string, task: { name: string; size: number }): ScriptCall[] {
   const tasks: { task: string; name?: string }[] = [];
   let left = task.size;
   // Heavy-tailed: many small branches, now and then one that takes nearly all.
@@ -94,9 +94,13 @@ function spawn(seed: string, task: { name: string; size: number }): ScriptCall {
   }
   if (hash(seed, task.name, 'template') % 8 === 0) {
     const items = tasks.map((each) => each.task.slice(3));
-    return { tool: 'spawn_agent', input: { template: 'do {item}', items } };
+    return [{ tool: 'spawn_agent', input: { template: 'do {item}', items } }];
   }
-  return { tool: 'spawn_agent', input: { tasks } };
+  if (tasks.length > 1 && hash(seed, task.name, 'twice') % 4 === 0) {
+    const half = Math.ceil(tasks.length / 2);
+    return [tasks.slice(0, half), tasks.slice(half)].map((part) => ({ tool: 'spawn_agent', input: { tasks: part } }));
+  }
+  return [{ tool: 'spawn_agent', input: { tasks } }];
 }
 
 function waits(draw: (what: string) => number, name: string): ScriptCall[] {
@@ -117,8 +121,9 @@ function waits(draw: (what: string) => number, name: string): ScriptCall[] {
 }
 
 function tools(seed: string, name: string, round: number): ScriptCall[] {
-  const count = 1 + (hash(seed, name, round, 'count') % 4) ** 2;
-  return Array.from({ length: Math.min(6, count) }, (_each, index) => {
+  const few = 1 + (hash(seed, name, round, 'count') % 6);
+  const count = hash(seed, name, round, 'many') % 30 === 0 ? 25 : few;
+  return Array.from({ length: count }, (_each, index) => {
     const kind = hash(seed, name, round, index, 'kind') % 6;
     const path = `f${hash(seed, name, index, 'path') % 4}`;
     if (kind <= 1) return { tool: 'shell', input: { command: `echo ${name} ${round} ${index}` } };
@@ -130,18 +135,28 @@ function tools(seed: string, name: string, round: number): ScriptCall[] {
 
 function verb(draw: (what: string) => number, name: string, round: number): ScriptCall {
   const kind = draw('which');
-  const to =
-    draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? `agent-${1 + Math.floor(draw('whom') * 3)}` : 'nobody';
-  if (kind < 0.6) return { tool: 'send_message', input: { to, text: `msg ${name} ${round}` } };
-  if (kind < 0.9) return { tool: 'submit_result', input: { result: { of: name, round } } };
+  const child = `agent-${1 + Math.floor(draw('whom') * 3)}`;
+  const to = draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? child : 'nobody';
+  if (kind < 0.5) return { tool: 'send_message', input: { to, text: `msg ${name} ${round}` } };
+  if (kind < 0.7) return { tool: 'submit_result', input: { result: { of: name, round } } };
+  if (kind < 0.85) return { tool: 'followup_task', input: { to: child, task: taskText(`${name}_f${round}`, 0) } };
+  if (kind < 0.93) return { tool: 'interrupt_agent', input: { agent: child } };
   return { tool: 'wait_agent', input: { agents: ['nobody'] } };
 }
 
 /** Calls as models get them wrong. */
-function brokenCall(draw: (what: string) => number): ScriptCall {
-  const kind = draw('how');
-  if (kind < 0.25) return { tool: 'frobnicate', input: {} };
-  if (kind < 0.5) return { tool: 'spawn_agent', input: { tasks: [] } };
-  if (kind < 0.75) return { tool: 'shell', input: '{"command": "half' };
-  return { tool: 'ask_user', input: '[]' };
+function brokenCall(draw: (what: string) => number, name: string): ScriptCall {
+  const twin = { task: taskText(`${name}_t`, 0), name: 'c0' };
+  const calls: readonly ScriptCall[] = [
+    { tool: 'frobnicate', input: {} },
+    { tool: 'spawn_agent', input: { tasks: [] } },
+    { tool: 'spawn_agent', input: { tasks: [twin, twin] } },
+    { tool: 'shell', input: '{"command": "half' },
+    { tool: 'ask_user', input: '[]' },
+    { tool: 'wait_agent', input: { timeoutMs: 0.5 } },
+    { tool: 'wait_agent', input: '{"timeoutMs": 1e300}' },
+    { tool: 'wait_agent', input: '{"timeoutMs": 1e999}' },
+    { tool: 'list_agents', input: { after: 7 } },
+  ];
+  return calls[Math.floor(draw('how') * calls.length)] ?? { tool: 'frobnicate', input: {} };
 }

@@ -53,7 +53,7 @@ export interface SimOptions {
 }
 
 /** A run longer than this has not found its rest: the largest ones need a tenth of it. */
-const mostSteps = 400_000;
+const mostSteps = 100_000;
 
 export class Sim {
   readonly seed: string;

@@ -159,8 +159,10 @@ function drawHabits(chance: Chance): Habits {
 /** Small bounds, so that every slice, page and refusal is met by runs of a hundred agents. */
 function drawBounds(chance: Chance): Bounds {
   if (chance.hits(0.3)) return {};
+  const slice = chance.pick([10, 20, 200]);
   return {
-    slice: chance.pick([10, 20, 200]),
+    slice,
+    answerCalls: slice === 200 ? 128 : slice - 4,
     groupEvents: chance.pick([1, 2, 5, 50]),
     pageEntries: chance.pick([1, 3, 16]),
     listAgents: chance.pick([1, 2, 50]),
