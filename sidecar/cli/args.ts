@@ -3,12 +3,14 @@
 // Numbers name turns in `wait` and `result`, and agents everywhere else; names name agents. Text comes after the
 // options, best behind `--`; a single `-` reads it from standard input. Not here: doing any of it.
 
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import { parseArgs } from 'node:util';
 
 import type { Isolation, Mode, Budget } from '../protocol/agent.ts';
 import type { Delivery } from '../protocol/methods.ts';
-import type { Dialect, ProviderSpec } from '../protocol/settings.ts';
+import type { ProviderSpec } from '../protocol/settings.ts';
 import { Failure } from './failure.ts';
+import { commonOptions, helpText, options, specs } from './usage.ts';
+import { oneOf, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
 
 /** What every command takes. */
 export interface Common {
@@ -73,135 +75,6 @@ export interface Line {
   readonly common: Common;
   readonly command: Command;
 }
-
-const commonOptions = {
-  store: { type: 'string' },
-  pretty: { type: 'boolean' },
-  'json-errors': { type: 'boolean' },
-  provider: { type: 'string', multiple: true },
-  key: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-} as const satisfies ParseArgsOptionsConfig;
-
-const deliveryOptions = {
-  steer: { type: 'boolean' },
-  queue: { type: 'boolean' },
-  reject: { type: 'boolean' },
-} as const satisfies ParseArgsOptionsConfig;
-
-/** Every option of every command; which command takes which is in `takes`. */
-const options = {
-  ...commonOptions,
-  ...deliveryOptions,
-  new: { type: 'boolean' },
-  agent: { type: 'string' },
-  model: { type: 'string' },
-  workspace: { type: 'string' },
-  profile: { type: 'string' },
-  isolation: { type: 'string' },
-  mode: { type: 'string' },
-  budget: { type: 'string' },
-  parent: { type: 'string' },
-  detach: { type: 'boolean' },
-  follow: { type: 'boolean' },
-  all: { type: 'boolean' },
-  after: { type: 'string' },
-  once: { type: 'boolean' },
-  any: { type: 'boolean' },
-  timeout: { type: 'string' },
-  whole: { type: 'boolean' },
-  branch: { type: 'boolean' },
-  list: { type: 'boolean' },
-} as const satisfies ParseArgsOptionsConfig;
-
-type Name = keyof typeof options;
-
-interface Spec {
-  readonly takes: readonly Name[];
-  readonly usage: string;
-  readonly about: string;
-}
-
-const specs: Readonly<Record<string, Spec>> = {
-  run: {
-    takes: [
-      ...([
-        'new',
-        'agent',
-        'model',
-        'workspace',
-        'profile',
-        'isolation',
-        'mode',
-        'budget',
-        'parent',
-      ] as const),
-      ...(['detach', 'steer', 'queue', 'reject'] as const),
-    ],
-    usage:
-      'run [--new] [--agent NAME] [--model P/M] [--workspace DIR] [--profile P] [--isolation shared|worktree|readonly]\n' +
-      '      [--mode ask|edits|auto] [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30] [--parent AGENT|none]\n' +
-      '      [--steer|--queue|--reject] [--detach] -- TEXT',
-    about: 'start an agent or send one a message, and print its turn until it ends',
-  },
-  send: {
-    takes: ['steer', 'queue', 'reject', 'follow'],
-    usage: 'send AGENT [--steer|--queue|--reject] [--follow] -- TEXT',
-    about: 'send a message',
-  },
-  follow: {
-    takes: ['all', 'after', 'once'],
-    usage: 'follow [AGENT | --all] [--after CURSOR] [--once]',
-    about: 'print entries from a cursor on, then live',
-  },
-  ls: { takes: ['all'], usage: 'ls [AGENT] [--all]', about: 'list agents' },
-  wait: {
-    takes: ['any', 'timeout'],
-    usage: 'wait TURN|AGENT… [--any] [--timeout SECONDS]',
-    about: 'wait for turns to end',
-  },
-  result: {
-    takes: ['whole'],
-    usage: 'result TURN|AGENT [--whole]',
-    about: 'print how a turn ended and what it said',
-  },
-  interrupt: {
-    takes: ['branch'],
-    usage: 'interrupt AGENT [--branch]',
-    about: 'stop a turn, or a whole branch',
-  },
-  answer: {
-    takes: ['list'],
-    usage: 'answer --list | answer [REQUEST…] allow | deny [REASON] | TEXT',
-    about: 'decide what agents ask',
-  },
-  review: {
-    takes: [],
-    usage: 'review [AGENT] | review show CHANGE | review accept|reject CHANGE [HUNK…]',
-    about: 'list, show and judge changes',
-  },
-  models: { takes: [], usage: 'models', about: 'list models' },
-  info: { takes: [], usage: 'info', about: 'what the sidecar holds and uses' },
-  doctor: { takes: [], usage: 'doctor', about: 'check this machine and the store; changes nothing' },
-  shutdown: { takes: [], usage: 'shutdown', about: 'end the sidecar; turns go on when the next one starts' },
-};
-
-const helpText = [
-  'Usage: roost COMMAND [OPTIONS]',
-  '',
-  ...Object.values(specs).map(({ usage, about }) => `  ${usage}\n      ${about}`),
-  '',
-  'Options of all commands:',
-  '  --store DIR        another store than $ROOST_STORE or the default one',
-  '  --pretty           text for people instead of JSON Lines',
-  '  --json-errors      errors on standard error as JSON',
-  '  --provider NAME=DIALECT,URL[,keyless][,ca=FILE]   a place where models are (anthropic, chat, responses, scripted)',
-  '  --key KEY          names this command: asking twice with one key does it once',
-  '',
-  'Keys come from NAME_API_KEY and NAME_BASE_URL; $ROOST_MODEL names the model when --model does not.',
-  'Exit codes: 0 done, 1 failed or interrupted, 2 usage or unknown thing, 75 the store is run by another process.',
-  '',
-].join('\n');
 
 /** Reads a command line. Throws a Failure with exit code 2 for what it does not understand. */
 export function parseLine(args: readonly string[]): Line {
@@ -338,73 +211,6 @@ function parseReview([first, second, ...hunks]: readonly string[]): Command {
     return { kind: 'review', agent: first ?? null };
   const change = parseCount(`review ${first}`, need(second, `review ${first}`, 'a change'));
   return first === 'show' ? { kind: 'change', change } : { kind: 'verdict', verdict: first, change, hunks };
-}
-
-const dialects = ['anthropic', 'chat', 'responses', 'scripted'] as const satisfies readonly Dialect[];
-
-/** `NAME=DIALECT,URL[,keyless][,ca=FILE]`. A file may not hold a comma. */
-export function parseProvider(text: string): ProviderSpec {
-  const [, name, dialectName, baseUrl, rest = ''] = /^([^=,]+)=([^,]+),([^,]+)(,.*)?$/.exec(text) ?? [];
-  if (name === undefined || dialectName === undefined || baseUrl === undefined) {
-    throw new Failure('usage', `--provider ${text}: it must look like NAME=DIALECT,URL[,keyless][,ca=FILE].`);
-  }
-  const extras = rest.split(',').filter((extra) => extra !== '');
-  const unknown = extras.find((extra) => extra !== 'keyless' && !extra.startsWith('ca='));
-  if (unknown !== undefined) throw new Failure('usage', `--provider ${name}: "${unknown}" is not known.`);
-  const ca = extras.find((extra) => extra.startsWith('ca='))?.slice('ca='.length);
-  const dialect = oneOf(`--provider ${name}`, dialectName, dialects);
-  if (dialect === null) throw new Failure('usage', `--provider ${name}: name a dialect.`);
-  return {
-    name,
-    dialect,
-    baseUrl,
-    ...(extras.includes('keyless') ? { keyless: true } : {}),
-    ...(ca === undefined ? {} : { caFile: ca }),
-  };
-}
-
-/** `usd=1.5,tokens=200000,agents=20,depth=3,minutes=30`. */
-export function parseBudget(text: string): Partial<Budget> {
-  const parts = text.split(',').map((part) => {
-    const [name = '', amount = ''] = part.split('=');
-    const value = amount === '' ? Number.NaN : Number(amount);
-    if (!(0 <= value))
-      throw new Failure('usage', `--budget ${part}: it needs a number that is not negative.`);
-    switch (name) {
-      case 'usd':
-        return { microUsd: Math.round(value * 1_000_000) };
-      case 'minutes':
-        return { wallMs: Math.round(value * 60_000) };
-      case 'tokens':
-        return { tokens: Math.floor(value) };
-      case 'agents':
-        return { agents: Math.floor(value) };
-      case 'depth':
-        return { depth: Math.floor(value) };
-      default:
-        throw new Failure('usage', `--budget ${part}: known are usd, tokens, agents, depth and minutes.`);
-    }
-  });
-  return Object.assign({}, ...parts);
-}
-
-function parseSeconds(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const seconds = Number(text);
-  if (text !== '' && 0 <= seconds) return Math.round(seconds * 1000);
-  throw new Failure('usage', `--timeout ${text}: it needs seconds.`);
-}
-
-function parseCount(what: string, text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new Failure('usage', `${what}: "${text}" is not a number.`);
-}
-
-function oneOf<T extends string>(what: string, text: string | undefined, known: readonly T[]): T | null {
-  if (text === undefined) return null;
-  const found = known.find((each) => each === text);
-  if (found !== undefined) return found;
-  throw new Failure('usage', `${what}: "${text}" is none of ${known.join(', ')}.`);
 }
 
 function need(word: string | undefined, command: string, what: string): string {

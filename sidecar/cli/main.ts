@@ -10,6 +10,7 @@ import { defaultStore } from '../protocol/discovery.ts';
 import { agentId } from '../protocol/ids.ts';
 import { build } from '../protocol/version.ts';
 import { parseLine, type Command, type Line } from './args.ts';
+import type { Context } from './context.ts';
 import { Failure } from './failure.ts';
 import * as manage from './manage.ts';
 import { Printer } from './printer.ts';
@@ -59,7 +60,7 @@ async function execute({ common, command }: Line, printer: Printer): Promise<num
 
 function dispatch(
   command: Exclude<Command, { kind: 'help' | 'version' }>,
-  context: work.Context,
+  context: Context,
   store: string,
 ): Promise<number> {
   switch (command.kind) {
@@ -106,7 +107,7 @@ const works = ({ kind }: Command): boolean => ['run', 'send', 'follow', 'wait', 
 
 /** The agent and the call in whose shell this runs, if they are of this store: numbers of another mean nothing here. */
 function surroundings(store: string): {
-  readonly agent: work.Context['inside'];
+  readonly agent: Context['inside'];
   readonly call: number | null;
 } {
   const { ROOST_STORE: named, ROOST_AGENT: agent = '', ROOST_CALL: call = '' } = process.env;

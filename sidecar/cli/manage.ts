@@ -16,7 +16,8 @@ import type { Command } from './args.ts';
 import { Failure } from './failure.ts';
 import type { Printer } from './printer.ts';
 import type { Session } from './session.ts';
-import { findAgent, type Context } from './work.ts';
+import type { Context } from './context.ts';
+import { findAgent } from './work.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 

@@ -4,7 +4,7 @@
 import type { AgentRow } from '../protocol/agent.ts';
 import type { Block, Entry } from '../protocol/entry.ts';
 import type { RequestRow } from '../protocol/request.ts';
-import type { PrintedLine } from './printer.ts';
+import type { PrintedLine } from './lines.ts';
 
 /** Lines of a tool's result that are shown; the rest is counted. */
 const shownLines = 20;

@@ -4,44 +4,9 @@
 import { once } from 'node:events';
 import process from 'node:process';
 
-import type { AgentRow } from '../protocol/agent.ts';
-import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
-import type { Entry } from '../protocol/entry.ts';
-import type { AgentId, TurnId } from '../protocol/ids.ts';
-import type { DoctorFinding, StoreInfo, TurnResult } from '../protocol/methods.ts';
-import type { RequestRow } from '../protocol/request.ts';
-import type { ModelInfo } from '../protocol/settings.ts';
 import type { Failure } from './failure.ts';
+import type { PrintedLine } from './lines.ts';
 import { prettyLine } from './pretty.ts';
-
-/** Every line that a command can print. `type` says which; the other fields are the wire's own. */
-export type PrintedLine =
-  /** A handle: names the turn for `wait` and `result`, across restarts of everything. */
-  | {
-      readonly type: 'started';
-      readonly agent: AgentId;
-      readonly turn: TurnId;
-      readonly name: string;
-      readonly state: 'started' | 'queued' | 'steered';
-    }
-  | ({ readonly type: 'entry' } & Entry)
-  /** Everything stored was printed; what follows is live. */
-  | { readonly type: 'caughtUp'; readonly cursor: number }
-  | ({ readonly type: 'request' } & RequestRow)
-  | ({ readonly type: 'result' } & TurnResult)
-  | { readonly type: 'open'; readonly turns: readonly TurnId[] }
-  | ({ readonly type: 'agent' } & AgentRow)
-  | { readonly type: 'interrupted'; readonly agent: AgentId; readonly stopped: number }
-  | { readonly type: 'answered'; readonly applied: number; readonly stale: number }
-  | ({ readonly type: 'change' } & (ChangeRow | ChangeDetail))
-  | { readonly type: 'verdict'; readonly state: string; readonly message: string; readonly change: ChangeRow }
-  | ({ readonly type: 'model'; readonly default: boolean } & ModelInfo)
-  | ({ readonly type: 'info' } & StoreInfo)
-  | { readonly type: 'check'; readonly name: string; readonly ok: boolean; readonly message: string }
-  | ({ readonly type: 'finding' } & DoctorFinding)
-  | { readonly type: 'shutdown'; readonly pid: number }
-  | { readonly type: 'version'; readonly build: string }
-  | { readonly type: 'text'; readonly text: string };
 
 export class Printer {
   readonly #pretty: boolean;

@@ -9,34 +9,21 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AgentRow } from '../protocol/agent.ts';
-import type { Outcome } from '../protocol/entry.ts';
-import { agentId, blobId, entryId, turnId, type AgentId, type TurnId } from '../protocol/ids.ts';
+import { agentId, blobId, turnId, type AgentId, type TurnId } from '../protocol/ids.ts';
 import type { Result, TurnResult } from '../protocol/methods.ts';
 import { newKey } from '../platform/random.ts';
 import type { Command, RunOptions } from './args.ts';
-import { Failure, isLost } from './failure.ts';
-import type { Printer } from './printer.ts';
+import type { Context } from './context.ts';
+import { Failure } from './failure.ts';
 import { hasSecrets } from './secrets.ts';
-import { Actions, Log, type Session } from './session.ts';
-
-export interface Context {
-  readonly session: Session;
-  readonly printer: Printer;
-  readonly key: string | null;
-  /** The agent in whose shell this runs, when it is of the same store. */
-  readonly inside: AgentId | null;
-}
+import { Log, type Session } from './session.ts';
+import { exitCodeOf, onInterrupt, waitMs, watchTurn, type Handle } from './watch.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
-/** One wait is asked again after so long; the sidecar allows an hour. */
-const waitMs = 10 * 60_000;
 /** A detached command stays so long, at most, for the sidecar to ask it for a key. */
 const lingerMs = 10_000;
 const lookEveryMs = 50;
-
-/** Exit code of a turn: done or not. */
-const exitCodeOf = (outcome: Outcome | null): number => (outcome === 'done' ? 0 : 1);
 
 export async function run(context: Context, options: RunOptions): Promise<number> {
   const { printer } = context;
@@ -117,13 +104,6 @@ export async function findAgent({ session }: Pick<Context, 'session'>, named: st
   return session.call('agent/get', { agent: number === null ? named : agentId(number) });
 }
 
-interface Handle extends Omit<Result<'agent/start'>, 'agent'> {
-  readonly agent: AgentId;
-  readonly state: 'started' | 'queued' | 'steered';
-  /** Entries before this one are not of this turn. */
-  readonly after: number;
-}
-
 async function begin(context: Context, options: RunOptions): Promise<Handle> {
   const { session } = context;
   const parent = await parentOf(context, options);
@@ -185,92 +165,6 @@ async function findByName(
   }
 }
 
-/** Prints the entries of a turn, and what it asks of a person, until it ends. Returns the exit code. */
-async function watchTurn(context: Context, handle: Handle): Promise<number> {
-  const { session, printer } = context;
-  const { agent, turn } = handle;
-  onInterrupt(() => {
-    printer.note(
-      `${handle.name} goes on. Come back with: roost follow ${agent} --after ${log.cursor}, or: roost wait ${turn}`,
-    );
-  });
-  const log = new Log(session, { kind: 'log', agent }, handle.after);
-  const requests = watchRequests(context, agent);
-  const ended = waitUntilEnded(session, turn).then((found) => {
-    log.stop();
-    requests.stop();
-    return found;
-  });
-  // Handled where it is awaited; until then a failure must not count as one that nobody handles.
-  ended.catch(() => log.stop());
-  for await (const event of log) {
-    if (event.kind === 'entry' && event.entry.turn === turn)
-      await printer.print({ type: 'entry', ...event.entry });
-  }
-  const found = await ended;
-  await printRest(context, handle, log.cursor);
-  await printer.print({ type: 'result', ...found });
-  return exitCodeOf(found.outcome);
-}
-
-async function waitUntilEnded(session: Session, turn: TurnId): Promise<TurnResult> {
-  for (;;) {
-    const { done } = await session.call('turn/wait', { turns: [turn], mode: 'all', timeoutMs: waitMs });
-    const [found] = done;
-    if (found !== undefined) return found;
-  }
-}
-
-/** The turn ended while the log was still on its way: the rest is read from the store. */
-async function printRest(
-  { session, printer }: Context,
-  { agent, turn }: Handle,
-  cursor: number,
-): Promise<void> {
-  for (let after = cursor; ;) {
-    const page = await session.call('entry/page', { agent, after: entryId(after), limit: 200 });
-    for (const entry of page.entries) {
-      if (entry.turn === turn) await printer.print({ type: 'entry', ...entry });
-      after = entry.id;
-    }
-    if (!page.more || page.entries.length === 0) return;
-  }
-}
-
-/** Prints each request of an agent once, as it comes. */
-function watchRequests({ session, printer }: Context, agent: AgentId): { stop(): void } {
-  const told = new Set<number>();
-  let actions: Actions | null = null;
-  let stopped = false;
-  const watch = async (): Promise<void> => {
-    while (!stopped) {
-      try {
-        actions = await Actions.open(await session.wire(), { kind: 'agent', agent }, 0);
-        if (stopped) actions.stop();
-        if (actions.snapshot.kind === 'agent')
-          for (const row of actions.snapshot.state.requests) await tell(row);
-        for await (const action of actions) {
-          if (action.kind === 'agent/requests') for (const row of action.requests) await tell(row);
-        }
-      } catch (error) {
-        if (!isLost(error)) return; // the log says what is wrong
-      }
-    }
-  };
-  const tell = async (row: Result<'request/list'>['rows'][number]): Promise<void> => {
-    if (row.agent !== agent || row.state !== 'open' || told.has(row.id)) return;
-    told.add(row.id);
-    await printer.print({ type: 'request', ...row });
-  };
-  void watch();
-  return {
-    stop: () => {
-      stopped = true;
-      actions?.stop();
-    },
-  };
-}
-
 /** Stays until the new turn has what it needs of this command: a key is asked for when the turn starts. */
 async function linger({ session, printer }: Context, agent: AgentId): Promise<void> {
   if (!hasSecrets(process.env)) return;
@@ -306,14 +200,6 @@ async function whole(session: Session, found: TurnResult): Promise<TurnResult> {
     offset = range.nextOffset;
   }
   return { ...found, text: parts.join('') };
-}
-
-/** Ctrl-C leaves the turn running: says how to come back, and ends this command as shells expect (128 + SIGINT). */
-function onInterrupt(say: () => void): void {
-  process.once('SIGINT', () => {
-    say();
-    process.exit(130);
-  });
 }
 
 function readText(text: string): string {

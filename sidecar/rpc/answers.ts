@@ -8,7 +8,7 @@ import type { Reads, Review } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
 import { fitEntry, fitRequests, roomBytes, takeFitting, takeNewest } from './fit.ts';
 import { findAgent } from './found.ts';
-import { fitWindow } from './views.ts';
+import { fitWindow } from './treeView.ts';
 
 type ReadMethod = Extract<
   MethodName,

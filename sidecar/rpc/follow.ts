@@ -10,15 +10,18 @@
 // Not here: what a channel shows (views.ts). A follow survives nothing: a client that comes back opens anew.
 
 import { RoostError } from '../protocol/errors.ts';
-import type { Action, Channel, Frame, Snapshot } from '../protocol/frame.ts';
+import type { Channel, Frame, Snapshot } from '../protocol/frame.ts';
 import type { AgentId, CallId, EntryId } from '../protocol/ids.ts';
 import type { AttentionState } from '../protocol/attention.ts';
 import type { FleetState } from '../protocol/fleet.ts';
 import type { Clock, News, Publish, Reads } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
-import { fitAttention, roomBytes } from './fit.ts';
+import { fitAttention } from './fit.ts';
 import type { Peer } from './peer.ts';
-import { AgentView, createView, type Live, type Shared, type View } from './views.ts';
+import { AgentView } from './agentView.ts';
+import { Batch, pack } from './frames.ts';
+import type { Live, Shared, View } from './view.ts';
+import { createView } from './views.ts';
 
 /** The part of a client that a follow needs. */
 export type Follower = Pick<Peer, 'backlogBytes' | 'notify'>;
@@ -292,53 +295,6 @@ export class Follows implements Publish {
     const nowMs = this.#options.clock.monotonicMs();
     follow.dueMs = view.paged && view.unfinished() ? nowMs : nowMs + view.everyMs;
     if (view.unfinished()) this.#dirty.add(follow);
-  }
-}
-
-/** Actions in order, as many to a frame as fit; none, no frame. */
-function pack(actions: readonly Action[]): readonly { readonly actions: readonly Action[] }[] {
-  const frames: { actions: Action[] }[] = [];
-  let used = 0;
-  for (const action of actions) {
-    const bytes = Buffer.byteLength(JSON.stringify(action)) + 1;
-    const last = frames.at(-1);
-    if (last !== undefined && used + bytes <= roomBytes) {
-      last.actions.push(action);
-      used += bytes;
-    } else {
-      frames.push({ actions: [action] });
-      used = bytes;
-    }
-  }
-  return frames;
-}
-
-/** Frames for one client that travel together: a client takes one message a tick (DESIGN §9). */
-class Batch {
-  sizeBytes = 0;
-  readonly #frames: string[] = [];
-
-  add(frame: string): void {
-    this.#frames.push(frame);
-    this.sizeBytes += Buffer.byteLength(frame) + 1;
-  }
-
-  /** As few messages as fit limits.frameBytes each. */
-  send(peer: Follower): void {
-    let part: string[] = [];
-    let partBytes = 0;
-    const flush = (): void => {
-      if (part.length !== 0) peer.notify('follow/frames', `{"frames":[${part.join(',')}]}`);
-      part = [];
-      partBytes = 0;
-    };
-    for (const frame of this.#frames) {
-      const bytes = Buffer.byteLength(frame) + 1;
-      if (limits.frameBytes < partBytes + bytes) flush();
-      part.push(frame);
-      partBytes += bytes;
-    }
-    flush();
   }
 }
 

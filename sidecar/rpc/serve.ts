@@ -4,7 +4,6 @@
 // answered after its commit (I1). A client that runs inside a command of an agent lends that command's slot back
 // while it waits or follows (I5). Not here: sockets (listen.ts), what follows show (views.ts).
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import process from 'node:process';
 
@@ -18,6 +17,8 @@ import { limits } from '../runtime/limits.ts';
 import { createAnswers } from './answers.ts';
 import { Editors, type Buffers } from './editor.ts';
 import { Follows } from './follow.ts';
+import { checkHello } from './hello.ts';
+import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
 import { isMethod, validate } from './validate.ts';
 import { Waits } from './waits.ts';
@@ -101,9 +102,7 @@ class Serving {
   readonly #clock: Clock;
   readonly #waits: Waits;
   readonly #handlers: Handlers;
-  readonly #nonceHash: Buffer;
-  /** Waits and follows of a client that runs inside a command: above 0, the command's slot is lent. */
-  readonly #lending = new Map<Peer, number>();
+  readonly #lending: Lending;
   #lastId = 0;
   #closed = false;
 
@@ -111,7 +110,6 @@ class Serving {
     this.#options = options;
     this.#clock = options.newClock();
     this.usedMs = this.#clock.monotonicMs();
-    this.#nonceHash = hash(options.nonce);
     this.editors = new Editors({
       warn: (message, fields) => options.log.warn(message, fields),
       learned: (secret) => options.log.hide(secret),
@@ -123,6 +121,9 @@ class Serving {
       failed: (error) => this.#failed(error),
     });
     this.#waits = new Waits({ reads: options.reads, clock: options.newClock() });
+    this.#lending = new Lending(
+      (call, lent) => void options.behind().host.post({ kind: 'lend', call, lent }),
+    );
     this.#handlers = this.#makeHandlers();
   }
 
@@ -206,13 +207,13 @@ class Serving {
       'turn/wait': (params, peer) => this.#wait(params, peer),
       'follow/open': ({ channel, after }, peer) => {
         const opened = follows.open(peer, channel, after);
-        this.#lend(peer, 1);
+        this.#lending.more(peer);
         return opened;
       },
       'follow/move': ({ follow, channel }, peer) => follows.move(peer, follow, channel),
       'follow/close': ({ follow }, peer) => {
         follows.close(peer, follow);
-        this.#lend(peer, -1);
+        this.#lending.less(peer);
         return {};
       },
       'model/list': () => this.#options.models(),
@@ -255,22 +256,7 @@ class Serving {
   }
 
   #hello(peer: Peer, said: unknown): Result<'hello'> {
-    const major = majorOf(said);
-    if (major !== null && major !== protocolVersion.major) {
-      throw new RoostError(
-        'protocol/version',
-        `This sidecar (build ${build}) speaks protocol ${protocolVersion.major}, the client ${major}. ` +
-          'Use the same version of Roost on both sides: reload the window, or end this sidecar with "roost shutdown".',
-      );
-    }
-    const params = validate('hello', said);
-    // Hashes have one length, and their comparison takes the same time wherever they differ.
-    if (!timingSafeEqual(hash(params.nonce), this.#nonceHash)) {
-      throw new RoostError(
-        'protocol/nonce',
-        `That is not this sidecar's nonce. Read it from sidecar.json in ${this.#options.directory} and connect again.`,
-      );
-    }
+    const params = checkHello(said, { nonce: this.#options.nonce, directory: this.#options.directory });
     peer.hello = params;
     this.editors.add(peer);
     if (params.can.includes('secrets')) this.#options.behind().host.post({ kind: 'keys' });
@@ -282,31 +268,16 @@ class Serving {
   async #wait(params: Params<'turn/wait'>, peer: Peer): Promise<Result<'turn/wait'>> {
     const answer = this.#waits.wait(peer, params);
     if (!(answer instanceof Promise)) return answer;
-    this.#lend(peer, 1);
+    this.#lending.more(peer);
     try {
       return await answer;
     } finally {
-      this.#lend(peer, -1);
-    }
-  }
-
-  /** One more or one less reason for the command of this client to lend its slot. */
-  #lend(peer: Peer, by: 1 | -1): void {
-    const call = peer.hello?.call;
-    if (call === undefined || !this.peers.has(peer)) return;
-    const before = this.#lending.get(peer) ?? 0;
-    this.#lending.set(peer, before + by);
-    if (before === 0 || before + by === 0) {
-      this.#options.behind().host.post({ kind: 'lend', call, lent: before === 0 });
+      this.#lending.less(peer);
     }
   }
 
   #gone(peer: Peer): void {
-    const call = peer.hello?.call;
-    if (call !== undefined && 0 < (this.#lending.get(peer) ?? 0)) {
-      this.#options.behind().host.post({ kind: 'lend', call, lent: false });
-    }
-    this.#lending.delete(peer);
+    this.#lending.drop(peer);
     this.peers.delete(peer);
     this.editors.remove(peer);
     this.follows.drop(peer);
@@ -333,15 +304,4 @@ class Serving {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#options.log.error('a call or a follow failed', { message });
   }
-}
-
-const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-/** The protocol a client speaks, read before anything else of its hello: a later one may look different. */
-function majorOf(said: unknown): number | null {
-  if (typeof said !== 'object' || said === null) return null;
-  const protocol: unknown = Reflect.get(said, 'protocol');
-  if (typeof protocol !== 'object' || protocol === null) return null;
-  const major: unknown = Reflect.get(protocol, 'major');
-  return typeof major === 'number' ? major : null;
 }

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { parseBudget, parseLine, parseProvider } from '../../sidecar/cli/args.ts';
+import { parseLine } from '../../sidecar/cli/args.ts';
 import { Failure } from '../../sidecar/cli/failure.ts';
 import { environmentForSidecar, hasSecrets, secretOf } from '../../sidecar/cli/secrets.ts';
+import { parseBudget, parseProvider } from '../../sidecar/cli/values.ts';
 import { prettyLine } from '../../sidecar/cli/pretty.ts';
-import type { PrintedLine } from '../../sidecar/cli/printer.ts';
+import type { PrintedLine } from '../../sidecar/cli/lines.ts';
 
 const command = (text: string): unknown => parseLine(text.split(' ')).command;
 

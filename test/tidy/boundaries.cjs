@@ -77,6 +77,7 @@ const layers = {
       'protocol',
       'core',
       'ports',
+      'limits',
       'runtime',
       'store',
       'model',

@@ -1,0 +1,132 @@
+// The commands of `roost`, their options, and the help that lists them.
+
+import type { ParseArgsOptionsConfig } from 'node:util';
+
+export const commonOptions = {
+  store: { type: 'string' },
+  pretty: { type: 'boolean' },
+  'json-errors': { type: 'boolean' },
+  provider: { type: 'string', multiple: true },
+  key: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const satisfies ParseArgsOptionsConfig;
+
+const deliveryOptions = {
+  steer: { type: 'boolean' },
+  queue: { type: 'boolean' },
+  reject: { type: 'boolean' },
+} as const satisfies ParseArgsOptionsConfig;
+
+/** Every option of every command; which command takes which is in `takes`. */
+export const options = {
+  ...commonOptions,
+  ...deliveryOptions,
+  new: { type: 'boolean' },
+  agent: { type: 'string' },
+  model: { type: 'string' },
+  workspace: { type: 'string' },
+  profile: { type: 'string' },
+  isolation: { type: 'string' },
+  mode: { type: 'string' },
+  budget: { type: 'string' },
+  parent: { type: 'string' },
+  detach: { type: 'boolean' },
+  follow: { type: 'boolean' },
+  all: { type: 'boolean' },
+  after: { type: 'string' },
+  once: { type: 'boolean' },
+  any: { type: 'boolean' },
+  timeout: { type: 'string' },
+  whole: { type: 'boolean' },
+  branch: { type: 'boolean' },
+  list: { type: 'boolean' },
+} as const satisfies ParseArgsOptionsConfig;
+
+type Name = keyof typeof options;
+
+interface Spec {
+  readonly takes: readonly Name[];
+  readonly usage: string;
+  readonly about: string;
+}
+
+export const specs: Readonly<Record<string, Spec>> = {
+  run: {
+    takes: [
+      ...([
+        'new',
+        'agent',
+        'model',
+        'workspace',
+        'profile',
+        'isolation',
+        'mode',
+        'budget',
+        'parent',
+      ] as const),
+      ...(['detach', 'steer', 'queue', 'reject'] as const),
+    ],
+    usage:
+      'run [--new] [--agent NAME] [--model P/M] [--workspace DIR] [--profile P] [--isolation shared|worktree|readonly]\n' +
+      '      [--mode ask|edits|auto] [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30] [--parent AGENT|none]\n' +
+      '      [--steer|--queue|--reject] [--detach] -- TEXT',
+    about: 'start an agent or send one a message, and print its turn until it ends',
+  },
+  send: {
+    takes: ['steer', 'queue', 'reject', 'follow'],
+    usage: 'send AGENT [--steer|--queue|--reject] [--follow] -- TEXT',
+    about: 'send a message',
+  },
+  follow: {
+    takes: ['all', 'after', 'once'],
+    usage: 'follow [AGENT | --all] [--after CURSOR] [--once]',
+    about: 'print entries from a cursor on, then live',
+  },
+  ls: { takes: ['all'], usage: 'ls [AGENT] [--all]', about: 'list agents' },
+  wait: {
+    takes: ['any', 'timeout'],
+    usage: 'wait TURN|AGENT… [--any] [--timeout SECONDS]',
+    about: 'wait for turns to end',
+  },
+  result: {
+    takes: ['whole'],
+    usage: 'result TURN|AGENT [--whole]',
+    about: 'print how a turn ended and what it said',
+  },
+  interrupt: {
+    takes: ['branch'],
+    usage: 'interrupt AGENT [--branch]',
+    about: 'stop a turn, or a whole branch',
+  },
+  answer: {
+    takes: ['list'],
+    usage: 'answer --list | answer [REQUEST…] allow | deny [REASON] | TEXT',
+    about: 'decide what agents ask',
+  },
+  review: {
+    takes: [],
+    usage: 'review [AGENT] | review show CHANGE | review accept|reject CHANGE [HUNK…]',
+    about: 'list, show and judge changes',
+  },
+  models: { takes: [], usage: 'models', about: 'list models' },
+  info: { takes: [], usage: 'info', about: 'what the sidecar holds and uses' },
+  doctor: { takes: [], usage: 'doctor', about: 'check this machine and the store; changes nothing' },
+  shutdown: { takes: [], usage: 'shutdown', about: 'end the sidecar; turns go on when the next one starts' },
+};
+
+export const helpText = [
+  'Usage: roost COMMAND [OPTIONS]',
+  '',
+  ...Object.values(specs).map(({ usage, about }) => `  ${usage}\n      ${about}`),
+  '',
+  'Options of all commands:',
+  '  --store DIR        another store than $ROOST_STORE or the default one',
+  '  --pretty           text for people instead of JSON Lines',
+  '  --json-errors      errors on standard error as JSON',
+  '  --provider NAME=DIALECT,URL[,keyless][,ca=FILE]   a place where models are (anthropic, chat, responses, scripted)',
+  '  --key KEY          names this command: asking twice with one key does it once',
+  '',
+  'Keys come from NAME_API_KEY and NAME_BASE_URL; $ROOST_MODEL names the model when --model does not.',
+  'Exit codes: 0 done, 1 failed or interrupted, 2 usage or unknown thing, 75 the store is run by another process.',
+  '',
+].join('\n');
