@@ -13,22 +13,44 @@ export interface Judgement {
   readonly cluster: string | null;
   /** Why it asks in every mode; null: it does not. */
   readonly danger: string | null;
+  /** It only looks, and only at what is below its directory. */
+  readonly harmless: boolean;
 }
 
 /** Judges a command that would run in a directory. */
 export function judge(command: string, workspace: string): Judgement {
   const commands = parsed(command);
-  if (commands === null) return { cluster: null, danger: 'It cannot be read with certainty.' };
+  if (commands === null) return { cluster: null, danger: 'It cannot be read with certainty.', harmless: false };
   const names: string[] = [];
   let alone = false;
   for (const each of commands) {
     const danger = dangerOf(each, workspace);
-    if (danger !== null) return { cluster: null, danger };
+    if (danger !== null) return { cluster: null, danger, harmless: false };
     const name = nameOf(each);
     if (name === null || 0 < each.writes.length) alone = true;
     else names.push(name);
   }
-  return { cluster: alone || names.length === 0 ? null : `command:${names.join(' ')}`, danger: null };
+  return {
+    cluster: alone || names.length === 0 ? null : `command:${names.join(' ')}`,
+    danger: null,
+    harmless: commands.length > 0 && commands.every(looksOnly),
+  };
+}
+
+/** Programs that write nothing and start nothing, whatever their arguments are. */
+const lookers = new Set('ls pwd cat head tail wc echo true false date uname which basename dirname'.split(' '));
+const gitLookers = new Set('status ls-files log diff show blame rev-parse describe shortlog'.split(' '));
+/** Options by which Git's looking commands write a file or start a program (git-diff(1), git-log(1)). */
+const gitActs = /^--?(output|ext-diff|textconv|exec|upload-pack|paginate|show-signature|open-files|O)/;
+
+/** Whether a command only looks at what is below its directory: a secret elsewhere is not for a model to read unasked. */
+function looksOnly(command: SimpleCommand): boolean {
+  const [program = '', ...rest] = command.words;
+  if (command.writes.length > 0) return false;
+  if (rest.some((word) => path.isAbsolute(word) || word.startsWith('~') || word.split(/[/=:]/).includes('..'))) return false;
+  if (program !== 'git') return lookers.has(program);
+  const [sub = '', ...options] = rest;
+  return gitLookers.has(sub) && !options.some((option) => gitActs.test(option));
 }
 
 interface SimpleCommand {

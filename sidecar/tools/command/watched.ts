@@ -82,7 +82,7 @@ class Run {
   private deadSinceMs: number | null = null;
   private finished = false;
   private looking = false;
-  private trimming = false;
+  private trims = 0;
 
   constructor(options: WatchedOptions, resolve: (end: CommandEnd) => void) {
     this.options = options;
@@ -144,10 +144,13 @@ class Run {
   }
 
   private async trim(): Promise<void> {
-    if (this.trimming) return;
-    this.trimming = true;
+    this.trims += 1;
+    if (1 < this.trims) return;
     await trimOutput(this.options.directory);
-    this.trimming = false;
+    // It may have grown meanwhile, and nobody may look again.
+    const again = 1 < this.trims;
+    this.trims = 0;
+    if (again) await this.trim();
   }
 
   /** Finds out without being told: a recovered command, or one whose wrapper was killed. */
