@@ -2,7 +2,8 @@
 // its state, and keeps what the view wants back after a reload. It draws nothing.
 //
 // A message that is not of the table is dropped. A follow that was closed hears nothing more, whatever is
-// still on its way: each gets a tag that is never used again (case 122).
+// still on its way: each gets a tag that is never used again (case 122). After a lost connection the extension
+// opens the follows again by itself; here that is one more snapshot.
 
 import type { Action, Channel, Snapshot } from '../sidecar/protocol/frame.ts';
 import type { Params, Result } from '../sidecar/protocol/methods.ts';
@@ -23,8 +24,12 @@ export type Answered<M extends PanelMethod> =
   | { readonly ok: true; readonly result: Result<M> }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** `actions` is null when the state is a new snapshot and not the old one moved on. */
-export type Heard = (state: Snapshot, actions: readonly Action[] | null) => void;
+export interface Heard {
+  /** `actions` is null when the state is a new snapshot and not the old one moved on. */
+  readonly state: (state: Snapshot, actions: readonly Action[] | null) => void;
+  /** What was asked for is refused; `message` is for the person. */
+  readonly refused: (message: string) => void;
+}
 
 export interface Follow {
   readonly channel: Channel;
@@ -48,7 +53,6 @@ export class Bridge {
   readonly #follows = new Map<string, OpenFollow>();
   readonly #booted: (strings: Readonly<Record<string, string>>) => void;
   #lastId = 0;
-  #connected = false;
 
   constructor(host: Host, events: BridgeEvents, booted: (strings: Readonly<Record<string, string>>) => void) {
     this.#host = host;
@@ -114,16 +118,19 @@ export class Bridge {
     switch (data.kind) {
       case 'boot':
         this.#booted(data.strings);
-        this.#setConnection(data.connection);
+        this.#events.connection(data.connection);
         return;
       case 'connection':
-        this.#setConnection(data.connection);
+        this.#events.connection(data.connection);
         return;
       case 'snapshot':
         this.#setState(data.tag, data.snapshot, null);
         return;
       case 'actions':
         this.#applyActions(data.tag, data.actions);
+        return;
+      case 'refused':
+        this.#follows.get(data.tag)?.heard.refused(data.message);
         return;
       case 'answer':
         this.#settle(data);
@@ -139,21 +146,11 @@ export class Bridge {
     return { calls: this.#pending.size, follows: this.#follows.size };
   }
 
-  #setConnection(connection: Connection): void {
-    const again = connection.kind === 'connected' && !this.#connected;
-    this.#connected = connection.kind === 'connected';
-    // A follow asked for while nothing was connected may be lost; asking again under the same tag moves it.
-    if (again) {
-      for (const [tag, open] of this.#follows) this.post({ kind: 'follow', tag, channel: open.channel });
-    }
-    this.#events.connection(connection);
-  }
-
   #setState(tag: string, state: Snapshot, actions: readonly Action[] | null): void {
     const open = this.#follows.get(tag);
     if (open === undefined || open.channel.kind !== state.kind) return;
     open.state = state;
-    open.heard(state, actions);
+    open.heard.state(state, actions);
   }
 
   #applyActions(tag: string, actions: readonly Action[]): void {
@@ -201,6 +198,7 @@ const kinds: Record<ToWebview['kind'], readonly string[]> = {
   connection: ['connection'],
   snapshot: ['tag', 'snapshot'],
   actions: ['tag', 'actions'],
+  refused: ['tag', 'message'],
   answer: ['id', 'ok'],
   show: ['agent'],
 };

@@ -75,6 +75,8 @@ export type ToWebview =
   /** State of a follow; replaces what the view had for this tag. */
   | { readonly kind: 'snapshot'; readonly tag: string; readonly snapshot: Snapshot }
   | { readonly kind: 'actions'; readonly tag: string; readonly actions: readonly Action[] }
+  /** The sidecar will not follow this, such as an agent that is not there: said in the view, which waits no longer. */
+  | { readonly kind: 'refused'; readonly tag: string; readonly code: string; readonly message: string }
   | { readonly kind: 'answer'; readonly id: number; readonly ok: true; readonly result: Result<PanelMethod> }
   | {
       readonly kind: 'answer';

@@ -83,22 +83,15 @@ export class AgentHost {
       limit: number;
       change: number;
     };
-    switch (method) {
-      case 'agent/get': {
-        const row = this.states.get(named.agent)?.agent;
-        return row === undefined
-          ? { ok: false, code: 'agent/unknown', message: 'No such agent.' }
-          : { ok: true, result: row };
-      }
-      case 'entry/page':
-        return { ok: true, result: this.#page(named) };
-      case 'change/get': {
-        const found = [...this.changes.values()].flat().find((each) => each.id === named.change);
-        return found === undefined ? undefined : { ok: true, result: found };
-      }
-      default:
-        return undefined;
+    if (method === 'entry/page') return { ok: true, result: this.#page(named) };
+    if (method === 'agent/get') {
+      const row = this.states.get(named.agent)?.agent;
+      return row === undefined
+        ? { ok: false, code: 'agent/unknown', message: 'No such agent.' }
+        : { ok: true, result: row };
     }
+    const found = [...this.changes.values()].flat().find((each) => each.id === named.change);
+    return method === 'change/get' && found !== undefined ? { ok: true, result: found } : undefined;
   }
 
   #page(params: { agent: number; before?: number; after?: number; limit: number }): Result<'entry/page'> {

@@ -24,6 +24,8 @@ function play() {
   return { bridge, posted, of, say, connections };
 }
 
+const ignore = (): void => undefined;
+
 const snapshotOf = (id: number, words = ''): Snapshot => ({
   kind: 'agent',
   state: transcript(agent(id), [], { streaming: words }),
@@ -61,12 +63,15 @@ test('calls without answers are bounded', async () => {
 test('case 122: a closed follow hears nothing more, and its name is never used again', () => {
   const { bridge, of, say } = play();
   const heard: string[] = [];
-  const first = bridge.follow({ kind: 'agent', agent: agentId(1) }, () => heard.push('first'));
+  const first = bridge.follow(
+    { kind: 'agent', agent: agentId(1) },
+    { state: () => heard.push('first'), refused: ignore },
+  );
   const tag = of('follow')[0]?.tag ?? '';
   say({ kind: 'snapshot', tag, snapshot: snapshotOf(1) });
   first.close();
   first.close();
-  bridge.follow({ kind: 'agent', agent: agentId(1) }, () => heard.push('second'));
+  bridge.follow({ kind: 'agent', agent: agentId(1) }, { state: () => heard.push('second'), refused: ignore });
   say({ kind: 'snapshot', tag, snapshot: snapshotOf(1) });
   say({ kind: 'actions', tag, actions: [{ kind: 'agent/streamEnd' }] });
   assert.deepEqual(heard, ['first']);
@@ -77,9 +82,10 @@ test('case 122: a closed follow hears nothing more, and its name is never used a
 test('actions move the state on; without a snapshot, or of another channel, they change nothing', () => {
   const { bridge, of, say } = play();
   const words: string[] = [];
-  bridge.follow({ kind: 'agent', agent: agentId(1) }, (state) => {
-    if (state.kind === 'agent') words.push(state.state.streaming);
-  });
+  bridge.follow(
+    { kind: 'agent', agent: agentId(1) },
+    { state: (state) => state.kind === 'agent' && words.push(state.state.streaming), refused: ignore },
+  );
   const tag = of('follow')[0]?.tag ?? '';
   const delta = { kind: 'agent/delta', text: 'b', thinking: '' } as const;
   say({ kind: 'actions', tag, actions: [delta] });
@@ -89,22 +95,22 @@ test('actions move the state on; without a snapshot, or of another channel, they
   assert.deepEqual(words, ['a', 'abb']);
 });
 
-test('case 187: after a lost connection the open follows are asked for again, under their names', () => {
+test('a follow moves under its name, and hears when it is refused', () => {
   const { bridge, of, say, connections } = play();
   say({ kind: 'boot', view: 'agent', strings: {}, connection: { kind: 'connected' } });
-  const follow = bridge.follow({ kind: 'changes', agent: agentId(1) }, () => undefined);
-  follow.move({ kind: 'changes', agent: agentId(2) });
-  say({ kind: 'connection', connection: { kind: 'restarting', attempt: 1 } });
-  say({ kind: 'connection', connection: { kind: 'connected' } });
-  say({ kind: 'connection', connection: { kind: 'connected' } });
-  const [opened, moved, again, ...more] = of('follow');
-  assert.deepEqual(again, moved);
-  assert.equal(opened?.tag, moved?.tag);
-  assert.deepEqual(more, []);
-  assert.deepEqual(
-    connections.map(({ kind }) => kind),
-    ['connected', 'restarting', 'connected', 'connected'],
+  const refusals: string[] = [];
+  const follow = bridge.follow(
+    { kind: 'changes', agent: agentId(1) },
+    { state: ignore, refused: (message) => refusals.push(message) },
   );
+  follow.move({ kind: 'changes', agent: agentId(2) });
+  const [opened, moved] = of('follow');
+  assert.equal(opened?.tag, moved?.tag);
+  say({ kind: 'refused', tag: opened?.tag ?? '', code: 'agent/unknown', message: 'There is no agent 2.' });
+  follow.close();
+  say({ kind: 'refused', tag: opened?.tag ?? '', code: 'agent/unknown', message: 'late' });
+  assert.deepEqual(refusals, ['There is no agent 2.']);
+  assert.deepEqual(connections, [{ kind: 'connected' }]);
 });
 
 test('case 222: what is not of the table is dropped', () => {

@@ -13,6 +13,7 @@ import { answer, call, change, hunk, openCall, request, result, said, text } fro
 after(closeBrowser);
 
 type CallMessage = Extract<ToExtension, { kind: 'call' }>;
+type Follow = Extract<ToExtension, { kind: 'follow' }>;
 const calls = (view: ViewPage, method: string): CallMessage[] =>
   view.heard.filter(
     (message): message is CallMessage => message.kind === 'call' && message.method === method,
@@ -116,6 +117,21 @@ test('an answer to a question about one agent changes nothing once another is sh
   await host.play(2, { kind: 'agent/delta', text: 'THE END', thinking: '' });
   await view.page.getByText('THE END').waitFor();
   assert.doesNotMatch((await view.page.locator('.panel').textContent()) ?? '', /Too late|Sending/);
+  await view.close();
+});
+
+test('case 230: an agent that is being loaded, and one that is not there, are two sights', async () => {
+  const view = await openPanel(new AgentHost());
+  await view.say({ kind: 'show', agent: agentId(9) });
+  await view.page.getByText('Loading the agent…').waitFor();
+  const follow = await view.hear((message): message is Follow => message.kind === 'follow');
+  await view.say({
+    kind: 'refused',
+    tag: follow.tag,
+    code: 'agent/unknown',
+    message: 'There is no agent 9.',
+  });
+  await view.page.locator('[data-sight=failed]', { hasText: 'There is no agent 9.' }).waitFor();
   await view.close();
 });
 

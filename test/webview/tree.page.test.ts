@@ -289,9 +289,23 @@ test('an update redraws the rows that changed and no other', async () => {
   await view.close();
 });
 
+test('rows too long for one frame: the rest is asked for, and nothing is asked for ever', async () => {
+  const whole = forest(500, 0).window;
+  const view = await openTree((query) => ({ ...whole(query), rows: whole(query).rows.slice(0, 20) }));
+  await waitForRow(view, 'agent-20');
+  await view.page.evaluate(() => document.querySelector('.tree')?.scrollTo(0, 22 * 200));
+  await waitForRow(view, 'agent-201');
+  await waitForRow(view, 'agent-220');
+  const asked = queries(view).length;
+  await view.page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+  );
+  assert.equal(queries(view).length, asked);
+  await view.close();
+});
+
 test('case 230: loading, empty, failed are three sights, each with what to do', async () => {
-  let known: TreeWindow | null = null;
-  const view = await openTree(() => known);
+  const view = await openTree(() => null);
   await view.page.getByText('Loading agents…').waitFor();
   await view.say({
     kind: 'connection',
@@ -301,8 +315,12 @@ test('case 230: loading, empty, failed are three sights, each with what to do', 
   assert.equal(await view.page.locator('[data-sight]').count(), 0);
   await view.page.getByRole('button', { name: 'Start Again' }).click();
   assert.equal((await view.hear(isKind('command'))).command, 'roost.restart');
-  known = { rows: [], top: 0, total: 0, partial: false };
   await view.say({ kind: 'connection', connection: { kind: 'connected' } });
+  const { tag } = await view.hear(
+    (message): message is Follow => message.kind === 'follow' && message.channel.kind === 'tree',
+  );
+  const state: TreeWindow = { rows: [], top: 0, total: 0, partial: false };
+  await view.say({ kind: 'snapshot', tag, snapshot: { kind: 'tree', state } });
   await view.page.getByText('No agents yet.').waitFor();
   await view.page.getByRole('button', { name: 'New Agent' }).click();
   await view.hear(

@@ -11,9 +11,8 @@ import type { Bridge, Follow } from '../bridge.ts';
 import { Review } from '../changes/review.ts';
 import { Strip } from '../changes/strip.ts';
 import { inNextFrame } from '../frames.ts';
-import { icon } from '../icons.ts';
 import type { Memory } from '../saved.ts';
-import { say, sayCount } from '../strings.ts';
+import { sayCount } from '../strings.ts';
 import { phaseWords } from '../words.ts';
 import { listen } from './acts.ts';
 import { Cards } from './cards.ts';
@@ -25,9 +24,12 @@ import { Folds } from './folds.ts';
 import { headerTemplate } from './header.ts';
 import { itemsOf, withLive } from './items.ts';
 import type { Item } from './items.ts';
+import { layOut } from './layout.ts';
+import type { Places } from './layout.ts';
 import { Lineage } from './lineage.ts';
 import { TranscriptModel } from './model.ts';
 import { Pager } from './pager.ts';
+import { beforeFirst, emptyLine, latestButton } from './sights.ts';
 
 export interface SessionParts {
   readonly root: HTMLElement;
@@ -56,6 +58,8 @@ export class Session {
   #items: readonly Item[] = [];
   /** The entry to scroll to once it is loaded. */
   #wanted: EntryId | null;
+  /** Why the agent is not followed. */
+  #refusal: string | null = null;
   #closed = false;
 
   constructor(agent: AgentId, parts: SessionParts, entry: EntryId | null) {
@@ -116,13 +120,25 @@ export class Session {
     const { bridge } = this.#parts;
     const { agent } = this;
     return [
-      bridge.follow({ kind: 'agent', agent }, (state) => {
-        // A snapshot of another agent would be a fault of the way here; it must not be shown as this one's (case 122).
-        if (state.kind === 'agent' && state.state.agent.id === agent) this.#take(state.state);
-      }),
-      bridge.follow({ kind: 'changes', agent }, (state) => {
-        if (state.kind === 'changes') this.#review.take(state.state);
-      }),
+      bridge.follow(
+        { kind: 'agent', agent },
+        {
+          // A snapshot of another agent would be a fault of the way here; it must not be shown as this one's (case 122).
+          state: (state) => {
+            if (state.kind === 'agent' && state.state.agent.id === agent) this.#take(state.state);
+          },
+          refused: (message) => this.#refuse(message),
+        },
+      ),
+      bridge.follow(
+        { kind: 'changes', agent },
+        {
+          state: (state) => {
+            if (state.kind === 'changes') this.#review.take(state.state);
+          },
+          refused: () => undefined, // of an agent that is not there, which the transcript says
+        },
+      ),
     ];
   }
 
@@ -137,6 +153,12 @@ export class Session {
     this.#request();
   }
 
+  #refuse(message: string): void {
+    this.#refusal = message;
+    this.#parts.announcer.answer(message);
+    this.#request();
+  }
+
   #request(): void {
     if (!this.#closed) inNextFrame(this.#draw);
   }
@@ -144,7 +166,10 @@ export class Session {
   readonly #draw = (): void => {
     if (this.#closed) return;
     const { state } = this.#model;
-    if (state === null) return;
+    if (state === null) {
+      render(beforeFirst(this.#refusal), this.#places.header);
+      return;
+    }
     this.#drawHeader(state);
     this.#drawTranscript(state);
     this.#strip.draw();
@@ -187,19 +212,8 @@ export class Session {
   }
 
   #drawLatest(): void {
-    const away = !this.#column.pinned || this.#model.hasAfter;
-    render(
-      away
-        ? html`<button
-            class="secondary latest"
-            title=${say('transcript.latestHint')}
-            @click=${() => this.#toLatest()}
-          >
-            ${icon('down')}${say('transcript.latest')}
-          </button>`
-        : nothing,
-      this.#places.latest,
-    );
+    const isAway = !this.#column.pinned || this.#model.hasAfter;
+    render(isAway ? latestButton(() => this.#toLatest()) : nothing, this.#places.latest);
   }
 
   #drawItem(item: Item): unknown {
@@ -286,38 +300,4 @@ export class Session {
     else return;
     event.preventDefault();
   };
-}
-
-function emptyLine(): unknown {
-  return html`<p class="sight" data-sight="empty">${say('transcript.empty')}</p>`;
-}
-
-type PlaceName = 'header' | 'scroller' | 'above' | 'below' | 'latest' | 'strip' | 'composer';
-type Places = Readonly<Record<PlaceName, HTMLElement>>;
-
-/** The parts of the panel, top to bottom. Each is drawn by itself, so a word that streams in redraws one of them. */
-function layOut(root: HTMLElement): Places {
-  const make = (tag: string, name: string): HTMLElement => {
-    const element = document.createElement(tag);
-    element.className = name;
-    return element;
-  };
-  const places: Places = {
-    header: make('header', 'agenthead'),
-    scroller: make('div', 'scroller'),
-    above: make('div', 'above'),
-    below: make('div', 'below'),
-    latest: make('div', 'tolatest'),
-    strip: make('div', 'strip'),
-    composer: make('div', 'composer'),
-  };
-  places.scroller.tabIndex = 0;
-  places.scroller.setAttribute('role', 'log');
-  places.scroller.setAttribute('aria-live', 'off'); // the live region says what matters; every word would be too much
-  places.scroller.setAttribute('aria-label', say('transcript.label'));
-  places.strip.hidden = true;
-  const middle = make('main', 'transcript');
-  middle.append(places.scroller, places.above, places.below, places.latest);
-  root.replaceChildren(places.header, middle, places.strip, places.composer);
-  return places;
 }

@@ -4,7 +4,7 @@
 import { html, nothing } from 'lit-html';
 import type { TemplateResult } from 'lit-html';
 import type { FleetState } from '../../sidecar/protocol/fleet.ts';
-import type { Connection, PanelCommand } from '../../sidecar/protocol/panel.ts';
+import type { PanelCommand } from '../../sidecar/protocol/panel.ts';
 import { icon } from '../icons.ts';
 import { noticeTemplate } from '../notices.ts';
 import type { Notice } from '../notices.ts';
@@ -67,11 +67,11 @@ export type Sight = 'loading' | 'empty' | 'noMatch' | 'failed' | 'rows';
 
 /** Which of the five sights there is: an empty list is only said to be empty when it is known to be. */
 export function sightOf(
-  connection: Connection,
-  known: { total: number; partial: boolean } | null,
+  isFailed: boolean,
+  known: { readonly total: number; readonly partial: boolean } | null,
   filter: string,
 ): Sight {
-  if (known === null) return connection.kind === 'failed' ? 'failed' : 'loading';
+  if (known === null) return isFailed ? 'failed' : 'loading';
   if (0 < known.total) return 'rows';
   if (known.partial) return 'loading';
   return filter === '' ? 'empty' : 'noMatch';

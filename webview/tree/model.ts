@@ -42,7 +42,7 @@ export class TreeModel {
     this.#order = start.order;
     this.#filter = start.filter;
     this.#selected = start.selected;
-    this.#asked = this.#queryFor({ first: start.topRow, count: 0 });
+    this.#asked = this.#queryFor({ first: start.topRow, count: 0 }, limits.overscanRows);
   }
 
   /** The question that the follow is opened with. */
@@ -109,10 +109,13 @@ export class TreeModel {
   ask(seen: Seen): TreeQuery | null {
     if (this.#asking) return null;
     if (!this.#changed && this.#covers(seen)) return null;
-    this.#asked = this.#queryFor(seen);
+    // Long rows may not all fit into a frame: an answer that ended early is asked on from what is seen.
+    const query = this.#queryFor(seen, this.#endedEarly() ? 0 : limits.overscanRows);
+    if (!this.#changed && query.top === this.#asked.top && query.height === this.#asked.height) return null;
+    this.#asked = query;
     this.#asking = true;
     this.#changed = false;
-    return this.#asked;
+    return query;
   }
 
   setFilter(filter: string): void {
@@ -189,12 +192,15 @@ export class TreeModel {
     return window.top <= first && last <= window.top + window.rows.length;
   }
 
-  #queryFor(seen: Seen): TreeQuery {
-    const top = Math.max(0, seen.first - limits.overscanRows);
-    const height = Math.min(
-      limits.windowRows,
-      Math.max(seen.count, limits.overscanRows) + 2 * limits.overscanRows,
-    );
+  #endedEarly(): boolean {
+    const window = this.#window;
+    if (window === null || window.partial) return false;
+    return window.rows.length < Math.min(this.#asked.height, window.total - window.top);
+  }
+
+  #queryFor(seen: Seen, overscan: number): TreeQuery {
+    const top = Math.max(0, seen.first - overscan);
+    const height = Math.min(limits.windowRows, Math.max(seen.count, limits.overscanRows) + 2 * overscan);
     return { expanded: [...this.#expanded], order: this.#order, filter: this.#filter, top, height };
   }
 }

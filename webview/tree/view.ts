@@ -11,13 +11,13 @@ import { inNextFrame } from '../frames.ts';
 import { connectionNotice } from '../notices.ts';
 import type { Notice } from '../notices.ts';
 import type { Memory } from '../saved.ts';
-import { say, sayCount } from '../strings.ts';
-import { isBusy, isScripted } from '../words.ts';
+import { say } from '../strings.ts';
+import { isScripted } from '../words.ts';
 import { digestWords, sightOf, sightTemplate, topTemplate } from './around.ts';
 import { treeIntent } from './keys.ts';
-import type { TreeIntent } from './keys.ts';
 import { RowList } from './list.ts';
 import { TreeModel } from './model.ts';
+import { Moves } from './moves.ts';
 import { drawRow, eraseRow } from './row.ts';
 
 export interface ViewParts {
@@ -41,6 +41,7 @@ export class TreeView {
   readonly #parts: ViewParts;
   readonly #model: TreeModel;
   readonly #list: RowList;
+  readonly #moves: Moves;
   readonly #top = part('top');
   readonly #sight = part('sights');
   readonly #tree = part('tree');
@@ -48,6 +49,8 @@ export class TreeView {
   #follow: Follow | null = null;
   #connection: Connection = { kind: 'connecting' };
   #fleet: FleetState | null = null;
+  /** Why the tree is not followed. */
+  #refusal: string | null = null;
   /** The first row of before a reload, until the list is long enough to go there. */
   #restoreRow: number;
 
@@ -68,6 +71,13 @@ export class TreeView {
       },
       moved: () => this.#moved(),
     });
+    this.#moves = new Moves({
+      ...parts,
+      model: this.#model,
+      list: this.#list,
+      changed: () => this.#request(),
+      startFilter: (text) => this.#startFilter(text),
+    });
     this.#tree.addEventListener('keydown', (event) => this.#keyDown(event));
     this.#tree.addEventListener('click', (event) => this.#clicked(event));
     this.#tree.addEventListener('contextmenu', (event) => this.#selectAt(event));
@@ -87,17 +97,34 @@ export class TreeView {
 
   #open(): void {
     const { bridge } = this.#parts;
-    this.#follow = bridge.follow({ kind: 'tree', query: this.#model.query }, (state, actions) => {
-      if (state.kind !== 'tree') return;
-      if (actions === null) this.#model.answered();
-      this.#took(this.#model.take(state.state));
-    });
-    bridge.follow({ kind: 'fleet' }, (state) => {
-      if (state.kind !== 'fleet') return;
-      this.#fleet = state.state;
-      this.#parts.announcer.say(digestWords(state.state));
-      this.#request();
-    });
+    this.#follow = bridge.follow(
+      { kind: 'tree', query: this.#model.query },
+      {
+        state: (state, actions) => {
+          if (state.kind !== 'tree') return;
+          this.#refusal = null;
+          if (actions === null) this.#model.answered();
+          this.#took(this.#model.take(state.state));
+        },
+        refused: (message) => {
+          this.#model.answered();
+          this.#refusal = message;
+          this.#request();
+        },
+      },
+    );
+    bridge.follow(
+      { kind: 'fleet' },
+      {
+        state: (state) => {
+          if (state.kind !== 'fleet') return;
+          this.#fleet = state.state;
+          this.#parts.announcer.say(digestWords(state.state));
+          this.#request();
+        },
+        refused: () => undefined, // only a summary; the tree says what is wrong
+      },
+    );
   }
 
   /** A window came: the list is as long as it says, and a selected row that was seen stays where it was seen. */
@@ -124,7 +151,8 @@ export class TreeView {
   readonly #draw = (): void => {
     this.#ask();
     const { window, filter, order } = this.#model;
-    const sight = sightOf(this.#connection, window, filter);
+    const isFailed = this.#connection.kind === 'failed' || this.#refusal !== null;
+    const sight = sightOf(isFailed, window, filter);
     const searching = filter !== '' && (this.#model.isStale || window?.partial === true);
     render(
       topTemplate(
@@ -132,8 +160,8 @@ export class TreeView {
         {
           filtered: (event) => this.#filterTyped(event),
           filterKey: (event) => this.#filterKey(event),
-          clear: () => this.#setFilter(''),
-          toggleOrder: () => this.#setOrder(order === 'attention' ? 'created' : 'attention'),
+          clear: () => this.#moves.setFilter(''),
+          toggleOrder: () => this.#moves.setOrder(order === 'attention' ? 'created' : 'attention'),
           run: (command) => this.#run(command),
         },
       ),
@@ -152,7 +180,9 @@ export class TreeView {
     const notices: Notice[] = [];
     const connection = connectionNotice(this.#connection);
     if (connection !== null) notices.push(connection);
-    else if (this.#fleet !== null && this.#fleet.trouble !== null) {
+    else if (this.#refusal !== null) {
+      notices.push({ icon: 'warning', tone: 'error', text: this.#refusal, commands: [] });
+    } else if (this.#fleet !== null && this.#fleet.trouble !== null) {
       notices.push({ icon: 'warning', tone: 'warning', text: this.#fleet.trouble, commands: [] });
     }
     const scripted = this.#model.window?.rows.some((row) => isScripted(row.agent.model)) ?? false;
@@ -201,105 +231,31 @@ export class TreeView {
   }
 
   #focused(): void {
-    if (this.#model.selected === null && this.#model.window !== null) this.#select(this.#list.seen.first);
+    if (this.#model.selected === null && this.#model.window !== null)
+      this.#moves.select(this.#list.seen.first);
   }
 
   #keyDown(event: KeyboardEvent): void {
     const intent = treeIntent(event);
     if (intent === null) return;
     event.preventDefault();
-    this.#act(intent);
-    this.#request();
-  }
-
-  #act(intent: TreeIntent): void {
-    switch (intent.kind) {
-      case 'by':
-        return this.#select(this.#model.selectedRow + intent.rows);
-      case 'byPage':
-        return this.#select(this.#model.selectedRow + intent.pages * this.#list.pageRows);
-      case 'first':
-        return this.#select(0);
-      case 'last':
-        return this.#select(this.#model.total - 1);
-      case 'open':
-        return this.#openSelected();
-      case 'toggle':
-        return this.#toggle(this.#model.selectedAgent());
-      case 'in':
-        return this.#goIn(this.#model.selectedAgent());
-      case 'out':
-        return this.#goOut(this.#model.selectedAgent());
-      case 'stop':
-        return this.#stop(this.#model.selectedAgent(), intent.branch);
-      case 'filter':
-        return this.#startFilter(intent.text);
-      case 'clearFilter':
-        return this.#setFilter('');
-    }
-  }
-
-  #select(index: number): void {
-    this.#list.reveal(this.#model.selectRow(index));
-    this.#parts.memory.update({ selected: this.#model.selected });
-    this.#request();
-  }
-
-  #openSelected(): void {
-    const row = this.#model.selectedAgent();
-    if (row !== undefined) this.#parts.bridge.post({ kind: 'showAgent', agent: row.agent.id });
-  }
-
-  #toggle(row: TreeRow | undefined): void {
-    if (row !== undefined && 0 < row.agent.children) this.#setExpanded(row, !row.expanded);
-  }
-
-  #goIn(row: TreeRow | undefined): void {
-    if (row === undefined || row.agent.children === 0) return;
-    if (row.expanded) this.#select(this.#model.selectedRow + 1);
-    else this.#setExpanded(row, true);
-  }
-
-  #goOut(row: TreeRow | undefined): void {
-    if (row === undefined) return;
-    if (row.expanded && 0 < row.agent.children) return this.#setExpanded(row, false);
-    const parent = this.#model.selectParent();
-    if (parent !== null) return this.#select(parent);
-    const next = this.#model.seek();
-    if (next !== null) this.#list.showAtTop(next.row);
-  }
-
-  #setExpanded(row: TreeRow, expanded: boolean): void {
-    this.#model.setExpanded(row.agent.id, expanded);
-    this.#parts.memory.update({ expanded: this.#model.expanded });
-    this.#request();
-  }
-
-  #setOrder(order: 'attention' | 'created'): void {
-    this.#model.setOrder(order);
-    this.#parts.memory.update({ order });
+    this.#moves.act(intent);
     this.#request();
   }
 
   #startFilter(text: string): void {
-    this.#setFilter(this.#model.filter + text);
+    this.#moves.setFilter(this.#model.filter + text);
     this.#draw();
     this.#top.querySelector('input')?.focus();
   }
 
-  #setFilter(filter: string): void {
-    this.#model.setFilter(filter);
-    this.#parts.memory.update({ filter: this.#model.filter });
-    this.#request();
-  }
-
   #filterTyped(event: InputEvent): void {
-    if (event.target instanceof HTMLInputElement) this.#setFilter(event.target.value);
+    if (event.target instanceof HTMLInputElement) this.#moves.setFilter(event.target.value);
   }
 
   #filterKey(event: KeyboardEvent): void {
     if (event.isComposing) return;
-    if (event.key === 'Escape') this.#setFilter('');
+    if (event.key === 'Escape') this.#moves.setFilter('');
     if (event.key !== 'Escape' && event.key !== 'ArrowDown' && event.key !== 'Enter') return;
     event.preventDefault();
     this.#draw();
@@ -310,30 +266,17 @@ export class TreeView {
     const row = this.#selectAt(event);
     if (row === undefined || !(event.target instanceof Element)) return;
     const act = event.target.closest('[data-act]')?.getAttribute('data-act');
-    if (act === 'toggle') this.#toggle(row);
-    else if (act === 'stop') this.#stop(row, false);
-    else this.#openSelected();
+    if (act === 'toggle') this.#moves.toggle(row);
+    else if (act === 'stop') this.#moves.stop(row, false);
+    else this.#moves.open(row);
   }
 
   #selectAt(event: MouseEvent): TreeRow | undefined {
     if (!(event.target instanceof Element)) return undefined;
     const at = event.target.closest('[data-index]')?.getAttribute('data-index') ?? null;
     if (at === null) return undefined;
-    this.#select(Number(at));
+    this.#moves.select(Number(at));
     return this.#model.rowAt(Number(at));
-  }
-
-  #stop(row: TreeRow | undefined, branch: boolean): void {
-    if (row === undefined) return;
-    const { agent } = row;
-    const { announcer, bridge } = this.#parts;
-    const running = branch ? agent.branch.running + agent.branch.waiting : Number(isBusy(agent));
-    if (running === 0) return announcer.answer(say('tree.notRunning', agent.name));
-    void bridge
-      .call('agent/interrupt', { agent: agent.id, branch, key: crypto.randomUUID() })
-      .then((answer) => {
-        announcer.answer(answer.ok ? sayCount('tree.stopped', answer.result.stopped) : answer.message);
-      });
   }
 
   #run(command: PanelCommand): void {
