@@ -5,10 +5,12 @@ import { utf8Bytes } from '../core/text.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
 import type { Params, Result } from '../protocol/methods.ts';
-import type { ClientEvent, Reply } from './event.ts';
+import { openCall } from './calls.ts';
+import type { ClientEvent, Reply, RuntimeEvent } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
 import { pinProfile, profileNames } from './profiles.ts';
+import { finishCall } from './results.ts';
 import { bear, freeName, placeOf, spawnProblem } from './spawn.ts';
 import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
@@ -191,22 +193,15 @@ export function onInterrupt(step: Step, event: Extract<ClientEvent, { kind: 'age
   const stopped = interruptAgent(step, agent) ? 1 : 0;
   if (!params.branch || agent.children === 0)
     return void step.after(() => reply({ ok: true, value: { stopped } }));
-  step.after(() => step.rt.post({ kind: 'interruptMore', parents: [agent.id], after: 0, stopped, reply }));
+  step.after(() =>
+    step.rt.post({ kind: 'interruptMore', parents: [agent.id], after: 0, stopped, call: 0, reply }),
+  );
 }
 
 /** The next page of a branch that is being interrupted. */
-export function onInterruptMore(
-  step: Step,
-  event: {
-    parents: readonly number[];
-    after: number;
-    stopped: number;
-    reply: Reply<Result<'agent/interrupt'>>;
-  },
-): void {
+export function onInterruptMore(step: Step, event: Extract<RuntimeEvent, { kind: 'interruptMore' }>): void {
   const [parent, ...others] = event.parents;
-  if (parent === undefined)
-    return void step.after(() => event.reply({ ok: true, value: { stopped: event.stopped } }));
+  if (parent === undefined) return interrupted(step, event);
   const rows = step.store.range('agent.children', [parent], { after: event.after, limit: limits.slice });
   let { stopped } = event;
   const parents = [...others];
@@ -221,5 +216,15 @@ export function onInterruptMore(
     rows.length < limits.slice || last === undefined
       ? { parents, after: 0 }
       : { parents: [parent, ...parents], after: last.id };
-  step.after(() => step.rt.post({ kind: 'interruptMore', ...next, stopped, reply: event.reply }));
+  step.after(() => step.rt.post({ ...event, ...next, stopped }));
+}
+
+/** All of the branch is stopped: whoever asked for it hears so. */
+function interrupted(step: Step, event: Extract<RuntimeEvent, { kind: 'interruptMore' }>): void {
+  const { stopped, call: id } = event;
+  step.after(() => event.reply({ ok: true, value: { stopped } }));
+  const call = openCall(step, id);
+  if (call === null) return;
+  const text = `Stopped, with all below: ${stopped} were at work.`;
+  finishCall(step, step.agent(call.agent), call, { status: 'ok', text });
 }

@@ -52,6 +52,8 @@ export type RuntimeEvent =
       readonly parents: readonly number[];
       readonly after: number;
       readonly stopped: number;
+      /** The call of interrupt_agent that has asked for it, and ends with it; 0: a client has. */
+      readonly call: number;
       readonly reply: Reply<Result<'agent/interrupt'>>;
     }
   /** Held budget came free: agents that waited for it look again, from this id on. */

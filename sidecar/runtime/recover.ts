@@ -7,12 +7,13 @@ import { callId } from '../protocol/ids.ts';
 import { evidenceOf, hearTool, prepareCall } from './calls.ts';
 import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage } from './event.ts';
-import { jobOf } from './jobs.ts';
+import { inputOf, jobOf } from './jobs.ts';
 import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { quarantine } from './parking.ts';
 import type { Step } from './step.ts';
 import { startRound } from './turns.ts';
+import { runVerb } from './verbs.ts';
 
 const next: Record<RecoverStage, RecoverStage | null> = {
   asking: 'calling',
@@ -70,7 +71,7 @@ function recoverCalls(step: Step, agent: AgentRecord): void {
   step.unsettled.add(agent.id);
 }
 
-/** Planned calls start, pure ones run again, started ones are judged by their evidence; none is silently run twice (I3). */
+/** Planned calls start, verbs go on, pure calls run again, started ones are judged by their evidence; none is silently run twice (I3). */
 function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { rt } = step;
   // With evidence it has been looked at and has its place in the queue for a command slot.
@@ -78,6 +79,7 @@ function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   if (call.state !== 'started') return;
   if (isVerb(call.tool)) {
     if (call.tool === 'spawn_agent') step.after(() => rt.post({ kind: 'spawnMore', call: callId(call.id) }));
+    if (call.tool === 'interrupt_agent') runVerb(step, agent, call, inputOf(step, call));
     return;
   }
   const { slot, data } = evidenceOf(call);

@@ -16,12 +16,7 @@ export function settleStep(step: Step): void {
     settleAgents(step);
     look(step);
     admit(step);
-  } while (
-    step.untold.length > 0 ||
-    step.unsettled.size > 0 ||
-    step.looks.size > 0 ||
-    step.wanting.size > 0
-  );
+  } while (step.untold.length > 0 || step.unsettled.size > 0 || step.looks.size > 0 || step.wanting.size > 0);
   if (step.budgetFreed) step.after(() => step.rt.post({ kind: 'budgetsMore', after: 0 }));
 }
 

@@ -35,7 +35,7 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
     case 'followup_task':
       return followUp(step, agent, verb, { done, error });
     case 'interrupt_agent':
-      return interruptChild(step, agent, verb.agent, { done, error });
+      return interruptChild(step, agent, call, verb.agent);
     case 'submit_result':
       step.store.update('turn', agent.turn, { result: JSON.stringify(verb.result) });
       return done('Recorded. It is handed over when you end your turn.');
@@ -119,23 +119,18 @@ function followUp(
   say.done(busy ? `${child.name} does it after what it is doing.` : `${child.name} has begun.`);
 }
 
-function interruptChild(step: Step, agent: AgentRecord, name: string, say: Say): void {
+/** Stops a child, then page by page all below it; the call ends when that is done. Again after a crash. */
+function interruptChild(step: Step, agent: AgentRecord, call: CallRecord, name: string): void {
   const child = childOf(step, agent, name);
-  if (child === undefined) return say.error(noChild(name));
-  const below = child.bRunning + child.bWaiting;
-  const stopped = interruptAgent(step, child, 'Stopped by its parent.');
-  if (child.children > 0) {
-    step.after(() =>
-      step.rt.post({
-        kind: 'interruptMore',
-        parents: [child.id],
-        after: 0,
-        stopped: 0,
-        reply: () => undefined,
-      }),
-    );
+  if (child === undefined) return finishCall(step, agent, call, { status: 'error', text: noChild(name) });
+  const stopped = interruptAgent(step, child, 'Stopped by its parent.') ? 1 : 0;
+  if (child.children === 0) {
+    const text = stopped === 1 ? `${child.name} is stopped.` : `${child.name} was at rest.`;
+    return finishCall(step, agent, call, { status: 'ok', text });
   }
-  say.done(stopped || below > 0 ? `${child.name} is stopped.` : `${child.name} was at rest.`);
+  begin(step, call);
+  const more = { parents: [child.id], after: 0, stopped, call: call.id, reply: () => undefined };
+  step.after(() => step.rt.post({ kind: 'interruptMore', ...more }));
 }
 
 function addressee(step: Step, agent: AgentRecord, name: string): AgentRecord | undefined {
