@@ -20,10 +20,10 @@ export class Authorities {
   context(): Tls.SecureContext {
     if (this.made !== null) return this.made;
     const own = this.caFile === null ? [] : [readFileSync(this.caFile, 'utf8')];
-    const system = this.withSystem ? tls().getCACertificates('system') : [];
+    const system = this.withSystem ? known('system') : [];
     const isUsual = own.length === 0 && system.length === 0;
     this.made = tls().createSecureContext(
-      isUsual ? {} : { ca: [...new Set([...tls().getCACertificates('default'), ...system, ...own])] },
+      isUsual ? {} : { ca: [...new Set([...known('default'), ...system, ...own])] },
     );
     return this.made;
   }
@@ -35,4 +35,10 @@ export class Authorities {
     this.made = null;
     return true;
   }
+}
+
+/** Node before 22.15 cannot tell the system's authorities, and its own list under another name. */
+function known(kind: 'default' | 'system'): readonly string[] {
+  if ('getCACertificates' in tls()) return tls().getCACertificates(kind);
+  return kind === 'default' ? tls().rootCertificates : [];
 }

@@ -23,14 +23,7 @@ import {
 import { judgeFailure } from './refusal.ts';
 import type { Headers } from './retryAfter.ts';
 import { EventReader } from './sse.ts';
-import { Letter, type Ear, type Wire } from './transport.ts';
-
-/** The longest that each phase may be silent. */
-export interface Patience {
-  readonly connectMs: number;
-  readonly firstByteMs: number;
-  readonly betweenBytesMs: number;
-}
+import { Letter, type Ear, type Patience, type Wire } from './transport.ts';
 
 /** What all requests to one provider share. */
 export interface Line {

@@ -2,18 +2,31 @@
 // lasts, kept for the next; how many at once is the runtime's business (slots).
 
 import type * as Http from 'node:http';
-import type { Authorities } from './authorities.ts';
+import { Duplex } from 'node:stream';
+import type { Due } from './deadlines.ts';
+import { dial } from './dial.ts';
 import { limits } from '../runtime/limits.ts';
-import { networkMessage, Sender, type Ear, type Letter, type Place, type Wire } from './transport.ts';
+import {
+  networkMessage,
+  Sender,
+  type Ear,
+  type Letter,
+  type Place,
+  type Wire,
+  type WireTools,
+} from './transport.ts';
 
 export class Http1 implements Wire {
   private readonly place: Place;
+  private readonly tools: WireTools;
   private readonly sender = new Sender();
   private readonly request: typeof Http.request;
   private readonly agent: Http.Agent;
 
-  constructor(place: Place, authorities: Authorities) {
+  constructor(place: Place, tools: WireTools) {
     this.place = place;
+    this.tools = tools;
+    const { authorities } = tools;
     const how = { keepAlive: true, maxFreeSockets: limits.streamsPerSession, timeout: limits.sessionIdleMs };
     if (place.url.protocol === 'http:') {
       const http = process.getBuiltinModule('node:http');
@@ -22,12 +35,20 @@ export class Http1 implements Wire {
     } else {
       const https = process.getBuiltinModule('node:https');
       this.request = https.request;
-      this.agent = new https.Agent({ ...how, secureContext: authorities.context() });
+      this.agent = new https.Agent(how);
+      // By our own dialling, which knows proxies and authorities.
+      this.agent.createConnection = (_options, done) => {
+        dial({ url: place.url, authorities, protocols: ['http/1.1'], ticket: undefined }, (socket, error) => {
+          // The agent's callback wants a stream even beside an error, and does not look at it.
+          done?.(error, socket ?? new Duplex());
+        });
+        return undefined;
+      };
     }
   }
 
   open(letter: Letter, ear: Ear): () => void {
-    const exchange = new Exchange(this.place, ear);
+    const exchange = new Exchange(this.place, ear, this.tools);
     const request = this.request(new URL(this.place.url.origin), {
       method: 'POST',
       path: letter.path,
@@ -47,25 +68,30 @@ export class Http1 implements Wire {
   }
 }
 
-class Exchange {
+/** One request. Its deadline is that of the connection; the later ones are the Ear's. */
+class Exchange implements Due {
   isOpen = true;
+  dueMs: number;
   private readonly place: Place;
   private readonly ear: Ear;
+  private readonly tools: WireTools;
   private request: Http.ClientRequest | null = null;
   private answered = false;
 
-  constructor(place: Place, ear: Ear) {
+  constructor(place: Place, ear: Ear, tools: WireTools) {
     this.place = place;
     this.ear = ear;
+    this.tools = tools;
+    this.dueMs = tools.deadlines.nowMs() + tools.patience.connectMs;
   }
 
   follow(request: Http.ClientRequest): void {
     this.request = request;
+    this.tools.deadlines.add(this);
     request.on('socket', (socket) => {
-      if (!socket.connecting) return this.ear.connected();
-      socket.once(this.place.url.protocol === 'http:' ? 'connect' : 'secureConnect', () => {
-        if (this.isOpen) this.ear.connected();
-      });
+      // A kept socket, or one that was dialled for us, stands already.
+      if (socket.connecting) socket.once('connect', () => this.connected());
+      else this.connected();
     });
     request.on('response', (response) => this.read(response));
     request.on('error', (error) => this.fail(error));
@@ -74,8 +100,18 @@ class Exchange {
 
   close(): void {
     this.isOpen = false;
+    this.tools.deadlines.remove(this);
     this.request?.destroy();
     this.request = null;
+  }
+
+  expire(): void {
+    this.fail(Object.assign(new Error('no answer while connecting'), { code: 'ETIMEDOUT' }));
+  }
+
+  private connected(): void {
+    this.tools.deadlines.remove(this);
+    if (this.isOpen) this.ear.connected();
   }
 
   private read(response: Http.IncomingMessage): void {

@@ -11,8 +11,8 @@
 
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { Authorities } from './authorities.ts';
 import type { Deadlines, Due } from './deadlines.ts';
+import { dial, type Dialling } from './dial.ts';
 import { Http1 } from './http1.ts';
 import { Session } from './session.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type Letter,
   type Place,
   type Wire,
+  type WireTools,
 } from './transport.ts';
 import { limits } from '../runtime/limits.ts';
 
@@ -34,15 +35,9 @@ interface Waiting {
   close: (() => void) | null;
 }
 
-export interface PoolTools {
-  readonly authorities: Authorities;
-  readonly deadlines: Deadlines;
-  readonly connectMs: number;
-}
-
 export class Http2 implements Wire {
   private readonly place: Place;
-  private readonly tools: PoolTools;
+  private readonly tools: WireTools;
   private readonly sender = new Sender();
   private readonly sessions = new Set<Session>();
   private readonly attempts = new Set<Attempt>();
@@ -51,7 +46,7 @@ export class Http2 implements Wire {
   private retired = false;
   private ticket: Buffer | undefined;
 
-  constructor(place: Place, tools: PoolTools) {
+  constructor(place: Place, tools: WireTools) {
     this.place = place;
     this.tools = tools;
   }
@@ -105,9 +100,11 @@ export class Http2 implements Wire {
   }
 
   private connect(): void {
-    const attempt = new Attempt(this.place, this.tools, this.ticket);
+    const { authorities, deadlines, patience } = this.tools;
+    const attempt = new Attempt(deadlines, patience.connectMs);
     this.attempts.add(attempt);
-    attempt.begin((ending) => {
+    const how = { url: this.place.url, authorities, protocols: ['h2', 'http/1.1'], ticket: this.ticket };
+    attempt.begin(how, (ending) => {
       this.attempts.delete(attempt);
       switch (ending.kind) {
         case 'socket':
@@ -117,7 +114,7 @@ export class Http2 implements Wire {
           this.step(ending.socket);
           break;
         case 'failed':
-          if (isDistrust(ending.error) && this.tools.authorities.addSystem()) this.connect();
+          if (isDistrust(ending.error) && authorities.addSystem()) this.connect();
           else this.fail(ending.error);
           break;
       }
@@ -127,7 +124,7 @@ export class Http2 implements Wire {
 
   private adopt(socket: TLSSocket): void {
     socket.on('session', (ticket) => (this.ticket = ticket));
-    const session = new Session(socket, this.place, { deadlines: this.tools.deadlines, sender: this.sender });
+    const session = new Session(socket, this.place, { ...this.tools, sender: this.sender });
     this.sessions.add(session);
     session.begin({
       freed: () => this.serve(),
@@ -144,7 +141,7 @@ export class Http2 implements Wire {
   /** The server speaks HTTP/1.1 only. */
   private step(socket: Socket): void {
     socket.destroy();
-    this.older ??= new Http1(this.place, this.tools.authorities);
+    this.older ??= new Http1(this.place, this.tools);
     const waiting = this.waiting;
     this.waiting = [];
     for (const wish of waiting) if (!wish.given) wish.close = this.older.open(wish.letter, wish.ear);
@@ -181,60 +178,27 @@ type AttemptEnd =
   | { readonly kind: 'older'; readonly socket: TLSSocket }
   | { readonly kind: 'failed'; readonly error: Error };
 
-/** One connection being made. */
+/** One connection being made, and its deadline. */
 class Attempt implements Due {
   dueMs: number;
-  private readonly place: Place;
-  private readonly tools: PoolTools;
-  private readonly ticket: Buffer | undefined;
-  private socket: TLSSocket | null = null;
+  private readonly deadlines: Deadlines;
+  private giveUp: ((reason: Error) => void) | null = null;
 
-  constructor(place: Place, tools: PoolTools, ticket: Buffer | undefined) {
-    this.place = place;
-    this.tools = tools;
-    this.ticket = ticket;
-    this.dueMs = tools.deadlines.nowMs() + tools.connectMs;
+  constructor(deadlines: Deadlines, connectMs: number) {
+    this.deadlines = deadlines;
+    this.dueMs = deadlines.nowMs() + connectMs;
   }
 
-  begin(post: (ending: AttemptEnd) => void): void {
-    let ended = false;
-    const end = (ending: AttemptEnd): void => {
-      if (ended) return;
-      ended = true;
-      this.tools.deadlines.remove(this);
-      post(ending);
-    };
-    this.tools.deadlines.add(this);
-    try {
-      const socket = this.dial();
-      this.socket = socket;
-      socket.on('error', (error) => end({ kind: 'failed', error }));
-      socket.on('close', () => end({ kind: 'failed', error: new Error('it was closed while it was made') }));
-      socket.once('secureConnect', () => {
-        socket.removeAllListeners('close');
-        end({ kind: socket.alpnProtocol === 'h2' ? 'socket' : 'older', socket });
-      });
-    } catch (error) {
-      // caFile cannot be read, or holds no certificate.
-      const failure = error instanceof Error ? error : new Error(String(error));
-      setImmediate(() => end({ kind: 'failed', error: failure }));
-    }
+  begin(how: Dialling, post: (ending: AttemptEnd) => void): void {
+    this.deadlines.add(this);
+    this.giveUp = dial(how, (socket, error) => {
+      this.deadlines.remove(this);
+      if (socket === null) post({ kind: 'failed', error: error ?? new Error('no connection') });
+      else post({ kind: socket.alpnProtocol === 'h2' ? 'socket' : 'older', socket });
+    });
   }
 
   expire(): void {
-    this.socket?.destroy(Object.assign(new Error('no answer while connecting'), { code: 'ETIMEDOUT' }));
-  }
-
-  private dial(): TLSSocket {
-    const { hostname, port } = this.place.url;
-    const host = hostname.replace(/^\[|\]$/g, '');
-    return process.getBuiltinModule('node:tls').connect({
-      host,
-      port: port === '' ? 443 : Number(port),
-      servername: process.getBuiltinModule('node:net').isIP(host) === 0 ? host : '',
-      ALPNProtocols: ['h2', 'http/1.1'],
-      secureContext: this.tools.authorities.context(),
-      ...(this.ticket === undefined ? {} : { session: this.ticket }),
-    });
+    this.giveUp?.(Object.assign(new Error('no answer while connecting'), { code: 'ETIMEDOUT' }));
   }
 }

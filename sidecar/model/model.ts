@@ -13,13 +13,13 @@ import { free, priceOf, sizesOf, type Price } from './catalog.ts';
 import { chat } from './chat.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dialect } from './dialect.ts';
-import { Flight, type Line, type Patience } from './flight.ts';
+import { Flight, type Line } from './flight.ts';
 import { Http1 } from './http1.ts';
 import { Http2 } from './http2.ts';
 import { knownProviders, pathBelow } from './providers.ts';
 import { responses } from './responses.ts';
 import { Script } from './scripted.ts';
-import type { Wire } from './transport.ts';
+import type { Patience, Wire } from './transport.ts';
 
 export interface ModelOptions {
   /** How long each phase of a request may be silent; limits.ts where nothing is said. */
@@ -57,6 +57,8 @@ class Models implements Model {
       connectMs: limits.connectMs,
       firstByteMs: limits.firstByteMs,
       betweenBytesMs: limits.betweenBytesMs,
+      pingEveryMs: limits.pingEveryMs,
+      pingAnswerMs: limits.pingAnswerMs,
       ...options.patience,
     };
   }
@@ -173,8 +175,8 @@ class Models implements Model {
     if (known !== undefined) return known;
     const place = { url, caFile };
     const authorities = new Authorities(caFile);
-    const tools = { authorities, deadlines: this.deadlines, connectMs: this.patience.connectMs };
-    const wire = url.protocol === 'http:' ? new Http1(place, authorities) : new Http2(place, tools);
+    const tools = { authorities, deadlines: this.deadlines, patience: this.patience };
+    const wire = url.protocol === 'http:' ? new Http1(place, tools) : new Http2(place, tools);
     this.wires.set(name, wire);
     return wire;
   }

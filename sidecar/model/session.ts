@@ -9,12 +9,26 @@ import type {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Deadlines, Due } from './deadlines.ts';
-import { networkMessage, type Sender, type Ear, type Letter, type Place } from './transport.ts';
+import {
+  networkMessage,
+  type Ear,
+  type Letter,
+  type Patience,
+  type Place,
+  type Sender,
+} from './transport.ts';
 import { limits } from '../runtime/limits.ts';
 
 // RFC 9113, section 7.
 const refusedStream = 7;
 const cancelStream = 8;
+
+export interface SessionTools {
+  readonly deadlines: Deadlines;
+  readonly patience: Patience;
+  /** Of the whole pool: bodies are counted over all its sessions. */
+  readonly sender: Sender;
+}
 
 export interface SessionOwner {
   /** A stream ended, so there is room for another. */
@@ -32,21 +46,19 @@ export class Session implements Due {
   private readonly place: Place;
   private readonly deadlines: Deadlines;
   private readonly sender: Sender;
+  private readonly patience: Patience;
   private pinging = false;
   private owner: SessionOwner | null = null;
   /** Streams above this one were not looked at; set when the server says good-bye. */
   private lastStream = Number.POSITIVE_INFINITY;
   private error: Error | null = null;
 
-  constructor(
-    socket: TLSSocket,
-    place: Place,
-    tools: { readonly deadlines: Deadlines; readonly sender: Sender },
-  ) {
+  constructor(socket: TLSSocket, place: Place, tools: SessionTools) {
     const { deadlines } = tools;
     this.place = place;
     this.deadlines = deadlines;
     this.sender = tools.sender;
+    this.patience = tools.patience;
     this.inner = process.getBuiltinModule('node:http2').connect(place.url.origin, {
       createConnection: () => socket,
       // Queued bodies count against it: 64 streams with a page each need 4 MB, and 10 are the default.
@@ -82,7 +94,7 @@ export class Session implements Due {
   open(letter: Letter, ear: Ear): () => void {
     if (this.load++ === 0) {
       this.inner.ref();
-      this.dueMs = this.deadlines.nowMs() + limits.pingEveryMs;
+      this.dueMs = this.deadlines.nowMs() + this.patience.pingEveryMs;
     }
     const stream = this.inner.request({ ':method': 'POST', ':path': letter.path, ...letter.headers });
     const exchange = new Exchange(stream, ear, this);
@@ -111,8 +123,8 @@ export class Session implements Due {
   }
 
   /** Why its streams broke, for a person. */
-  reason(fallback: string): string {
-    return networkMessage(this.error ?? new Error(fallback), this.place);
+  reason(error: Error): string {
+    return networkMessage(this.error ?? error, this.place);
   }
 
   retire(): void {
@@ -123,10 +135,12 @@ export class Session implements Due {
   expire(nowMs: number): void {
     if (this.load === 0) this.retire();
     else if (this.pinging) {
-      this.inner.destroy(Object.assign(new Error('the server no longer answers'), { code: 'ETIMEDOUT' }));
+      // Its streams are told before the session's own `error` comes.
+      this.error = Object.assign(new Error('the server no longer answers'), { code: 'ETIMEDOUT' });
+      this.inner.destroy(this.error);
     } else this.ask(nowMs);
     // Closing may take a moment; asking again at each tick would not make it shorter.
-    this.dueMs = nowMs + limits.pingAnswerMs;
+    this.dueMs = nowMs + this.patience.pingAnswerMs;
   }
 
   woke(nowMs: number): void {
@@ -136,10 +150,10 @@ export class Session implements Due {
 
   private ask(nowMs: number): void {
     this.pinging = true;
-    this.dueMs = nowMs + limits.pingAnswerMs;
+    this.dueMs = nowMs + this.patience.pingAnswerMs;
     this.inner.ping((error) => {
       this.pinging = false;
-      if (error === null) this.dueMs = this.deadlines.nowMs() + limits.pingEveryMs;
+      if (error === null) this.dueMs = this.deadlines.nowMs() + this.patience.pingEveryMs;
     });
   }
 
@@ -157,6 +171,7 @@ class Exchange {
   private readonly stream: ClientHttp2Stream;
   private readonly ear: Ear;
   private readonly session: Session;
+  private error: Error | null = null;
 
   constructor(stream: ClientHttp2Stream, ear: Ear, session: Session) {
     this.stream = stream;
@@ -167,8 +182,8 @@ class Exchange {
       if (this.isOpen) this.ear.data(bytes);
     });
     stream.on('end', () => this.done());
-    // What an error means is known when the stream closes, which it does right after.
-    stream.on('error', ignore);
+    // What it means is known when the stream closes, which it does right after.
+    stream.on('error', (error) => (this.error = error));
     stream.on('close', () => this.closed());
   }
 
@@ -196,14 +211,8 @@ class Exchange {
     this.isOpen = false;
     this.session.leave();
     if (!wasOpen) return;
-    const code = this.stream.rstCode ?? 0;
-    const message = this.session.reason(
-      code === 0 ? 'it was closed before the answer came' : `stream error ${code}`,
-    );
+    const error = this.error ?? new Error('it was closed before the answer came');
+    const message = this.session.reason(error);
     this.ear.lost({ message, safe: this.session.ignored(this.stream) });
   }
-}
-
-function ignore(): void {
-  // Nothing: see where it is used.
 }

@@ -2,6 +2,8 @@
 // they know nothing of models, and nothing here keeps a body longer than it takes to send it.
 
 import { limits } from '../runtime/limits.ts';
+import type { Authorities } from './authorities.ts';
+import type { Deadlines } from './deadlines.ts';
 import type { Pieces } from './dialect.ts';
 import type { Headers } from './retryAfter.ts';
 
@@ -44,6 +46,23 @@ export interface Wire {
   open(letter: Letter, ear: Ear): () => void;
   /** No new requests will come: connections are closed as they become idle. */
   retire(): void;
+}
+
+/** How long each phase may be silent. */
+export interface Patience {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly betweenBytesMs: number;
+  /** Pause between the questions whether the server of a session lives, and how long its answer may take. */
+  readonly pingEveryMs: number;
+  readonly pingAnswerMs: number;
+}
+
+/** What all wires of the process share; the authorities are those of one place. */
+export interface WireTools {
+  readonly authorities: Authorities;
+  readonly deadlines: Deadlines;
+  readonly patience: Patience;
 }
 
 /** Where a wire leads. */
