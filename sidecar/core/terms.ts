@@ -47,6 +47,10 @@ export interface Ask {
   readonly detail: string;
   /** Calls with the same key may be answered together; null for what is dangerous: it never clusters. */
   readonly cluster: string | null;
+  /** Only looks, and only at what lies in the agent's place: nobody is asked, in any mode. */
+  readonly harmless: boolean;
+  /** Runs inside a sandbox of the system. */
+  readonly sandboxed: boolean;
   /** Asks in every mode: own config, `.vscode`, `.git/hooks`, MCP config, what could not be parsed. */
   readonly always: boolean;
 }

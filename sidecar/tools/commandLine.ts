@@ -20,7 +20,8 @@ export interface Judgement {
 /** Judges a command that would run in a directory. */
 export function judge(command: string, workspace: string): Judgement {
   const commands = parsed(command);
-  if (commands === null) return { cluster: null, danger: 'It cannot be read with certainty.', harmless: false };
+  if (commands === null)
+    return { cluster: null, danger: 'It cannot be read with certainty.', harmless: false };
   const names: string[] = [];
   let alone = false;
   for (const each of commands) {
@@ -38,7 +39,9 @@ export function judge(command: string, workspace: string): Judgement {
 }
 
 /** Programs that write nothing and start nothing, whatever their arguments are. */
-const lookers = new Set('ls pwd cat head tail wc echo true false date uname which basename dirname'.split(' '));
+const lookers = new Set('ls pwd echo true false date uname which basename dirname'.split(' '));
+/** These read files, and a link may lead anywhere; without a file they read what a looking command pipes to them. */
+const readers = new Set('cat head tail wc sort uniq'.split(' '));
 const gitLookers = new Set('status ls-files log diff show blame rev-parse describe shortlog'.split(' '));
 /** Options by which Git's looking commands write a file or start a program (git-diff(1), git-log(1)). */
 const gitActs = /^--?(output|ext-diff|textconv|exec|upload-pack|paginate|show-signature|open-files|O)/;
@@ -47,7 +50,12 @@ const gitActs = /^--?(output|ext-diff|textconv|exec|upload-pack|paginate|show-si
 function looksOnly(command: SimpleCommand): boolean {
   const [program = '', ...rest] = command.words;
   if (command.writes.length > 0) return false;
-  if (rest.some((word) => path.isAbsolute(word) || word.startsWith('~') || word.split(/[/=:]/).includes('..'))) return false;
+  if (
+    rest.some((word) => path.isAbsolute(word) || word.startsWith('~') || word.split(/[/=:]/).includes('..'))
+  )
+    return false;
+  if (readers.has(program))
+    return command.piped && rest.every((word) => /^-\w*$/.test(word) && !word.includes('o'));
   if (program !== 'git') return lookers.has(program);
   const [sub = '', ...options] = rest;
   return gitLookers.has(sub) && !options.some((option) => gitActs.test(option));

@@ -206,6 +206,8 @@ function askOf(located: Located, before: Uint8Array | null, after: Uint8Array): 
     detail: diff,
     cluster: located.protected ? null : `edit:${path.posix.dirname(located.label)}`,
     always: located.protected,
+    harmless: false,
+    sandboxed: false,
   };
 }
 

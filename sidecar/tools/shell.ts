@@ -121,10 +121,10 @@ function originOf(commands: Commands | null): string | null {
 
 function askOf(job: ToolJob, command: string): Ask {
   const { workspace, isolation } = job.place;
-  const { cluster, danger } = judge(command, workspace);
+  const { cluster, danger, harmless } = judge(command, workspace);
   const notes = [
     danger,
-    isolation === 'readonly' ? 'This agent may only read; the command could do more.' : null,
+    isolation === 'readonly' && !harmless ? 'This agent may only read; the command could do more.' : null,
   ];
   const said = notes.filter((note) => note !== null).map((note) => `\n\n${note}`);
   return {
@@ -132,7 +132,9 @@ function askOf(job: ToolJob, command: string): Ask {
     title: head(command.trim(), limits.askTitleChars),
     detail: `${command}\n\nin ${workspace}${said.join('')}`,
     cluster,
-    always: danger !== null || isolation === 'readonly',
+    always: danger !== null || (isolation === 'readonly' && !harmless),
+    harmless,
+    sandboxed: false,
   };
 }
 

@@ -39,7 +39,7 @@ const runs: readonly (readonly Kill[])[] = [
   ],
   [
     ['commandStarted', 1],
-    ['waitingForChildren', 2],
+    ['waitingForChildren', 1],
   ],
   [
     ['waitingForChildren', 1],

@@ -155,6 +155,8 @@ export class World {
             detail: JSON.stringify(job.input),
             cluster: job.tool,
             always: false,
+            harmless: false,
+            sandboxed: false,
           };
           this.at(0, () =>
             post({

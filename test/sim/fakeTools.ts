@@ -225,7 +225,15 @@ export class FakeTools implements Tools {
     const title =
       typeof job.input['command'] === 'string' ? job.input['command'] : `write ${String(job.input['path'])}`;
     const ask = asks
-      ? ({ kind, title, detail: title, cluster: chance.hits(0.5) ? 'all' : null, always: false } as const)
+      ? ({
+          kind,
+          title,
+          detail: title,
+          cluster: chance.hits(0.5) ? 'all' : null,
+          always: false,
+          harmless: false,
+          sandboxed: false,
+        } as const)
       : null;
     return { kind: 'run', evidence: { at: job.call }, ask, usesCommandSlot: job.tool === 'shell' };
   }

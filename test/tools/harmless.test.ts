@@ -1,0 +1,41 @@
+// Commands that nobody is asked about: they look, at nothing outside, and write nothing (cases 210, 211, 213).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { judge } from '../../sidecar/tools/commandLine.ts';
+
+const looks = [
+  'git ls-files',
+  'git status --short',
+  'git log --oneline -5 src',
+  'ls -la src',
+  'git ls-files | head -20 | wc -l',
+  'pwd && git diff HEAD',
+];
+
+const acts = [
+  'git show HEAD > file',
+  'git diff --output=file',
+  'git log --ext-diff',
+  'git -c core.pager=x log',
+  'git push',
+  'cat README.md',
+  'ls /etc',
+  'ls ~',
+  'ls ../other',
+  'git show HEAD:../x',
+  'ls; rm -rf src',
+  'ls $(rm -rf src)',
+  'ls `id`',
+  'FOO=1 ls',
+  'env ls',
+  'find . -exec rm {} ;',
+  'git ls-files | sort -o file',
+  'git ls-files | tee file',
+  'git ls-files | xargs rm',
+];
+
+for (const command of looks)
+  test(`${command}: only looks`, () => assert.equal(judge(command, '/w').harmless, true));
+for (const command of acts)
+  test(`${command}: asks`, () => assert.equal(judge(command, '/w').harmless, false));
