@@ -43,7 +43,23 @@ export class Comments {
     const line = Math.min(numberField(given, 'line') ?? editor.selection.active.line, document.lineCount - 1);
     const author = await this.#author(given, document, line);
     if (author === undefined) return;
-    const thread = this.#controller.createCommentThread(document.uri, new vscode.Range(line, 0, line, 0), []);
+    const text = textField(given, 'text') ?? (await this.#ask(author, document.uri, line));
+    if (text === undefined || text.trim() === '') return;
+    const thread = this.#open(author, document.uri, line);
+    await this.#send(thread, text);
+  }
+
+  /** A box that has the focus from the start; the box of a new thread has to be clicked first. */
+  #ask(author: Author, uri: vscode.Uri, line: number): Thenable<string | undefined> {
+    return vscode.window.showInputBox({
+      title: `${author.name} · ${vscode.workspace.asRelativePath(uri)}:${line + 1}`,
+      prompt: t('What should be different?'),
+      ignoreFocusOut: true,
+    });
+  }
+
+  #open(author: Author, uri: vscode.Uri, line: number): vscode.CommentThread {
+    const thread = this.#controller.createCommentThread(uri, new vscode.Range(line, 0, line, 0), []);
     thread.label = author.name;
     thread.canReply = true;
     thread.contextValue = 'roost';
@@ -51,8 +67,7 @@ export class Comments {
     this.#threads.set(thread, author);
     const [oldest] = this.#threads.keys();
     if (limits.threads < this.#threads.size && oldest !== undefined) this.#close(oldest);
-    const text = textField(given, 'text');
-    if (text !== undefined) await this.#send(thread, text);
+    return thread;
   }
 
   /** The agent of the hunk at the line, else of the file's first change, else one that the person chooses. */

@@ -212,7 +212,7 @@ class Relay {
     const follow = this.#ctx.follows.open(channel, {
       snapshot: (snapshot) => this.#post({ kind: 'snapshot', tag, snapshot }),
       actions: (actions) => this.#post({ kind: 'actions', tag, actions }),
-      refused: (error) => void this.#ctx.complain(error.message),
+      refused: ({ code, message }) => this.#post({ kind: 'refused', tag, code, message }),
     });
     this.#follows.set(tag, follow);
   }

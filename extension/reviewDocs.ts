@@ -60,7 +60,15 @@ export class ReviewDocs implements vscode.TextDocumentContentProvider {
   /** Opens many changes in one editor, a page of them (case 23). */
   async openMany(changes: readonly ChangeRow[]): Promise<void> {
     const page = changes.slice(0, limits.diffPage);
-    const resources = page.map((change) => [this.#reviews.fileOf(change), ...this.sides(change)]);
+    const resources = page.map((change) => {
+      const [left, right] = this.sides(change);
+      // A side that has no file is left out: an empty document would be drawn as one empty line.
+      return [
+        this.#reviews.fileOf(change),
+        change.kind === 'create' ? undefined : left,
+        change.kind === 'delete' ? undefined : right,
+      ];
+    });
     const title =
       page.length < changes.length
         ? t('Roost: first {0} of {1} changes', page.length, changes.length)

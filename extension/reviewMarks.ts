@@ -20,7 +20,7 @@ export function registerMarks(ctx: Ctx, reviews: Reviews): void {
   const draw = (): void => {
     for (const editor of vscode.window.visibleTextEditors) {
       if (editor.document.uri.scheme !== 'file') continue;
-      const placed = reviews.placed(editor.document);
+      const placed = standsAlone(editor) ? reviews.placed(editor.document) : [];
       const here = placed.filter(({ proposal }) => !proposal);
       const deletions = here.filter(({ hunk }) => 0 < hunk.removed.length);
       const end = editor.document.lineCount;
@@ -33,6 +33,13 @@ export function registerMarks(ctx: Ctx, reviews: Reviews): void {
   const redraw = ctx.own(throttled(limits.redrawMs, draw));
   ctx.own(reviews.onChange(redraw));
   ctx.own(vscode.window.onDidChangeVisibleTextEditors(redraw));
+  ctx.own(vscode.window.tabGroups.onDidChangeTabs(redraw));
+}
+
+/** True for an editor of its own: a diff editor and the peek have their own colours for what changed. */
+function standsAlone(editor: vscode.TextEditor): boolean {
+  const group = vscode.window.tabGroups.all.find((each) => each.viewColumn === editor.viewColumn);
+  return group?.activeTab?.input instanceof vscode.TabInputText;
 }
 
 function lines({ line, count }: Placed): vscode.Range {

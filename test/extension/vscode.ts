@@ -211,6 +211,7 @@ const log = { debug: ignore, info: ignore, warn: ignore, error: ignore, show: ig
 export const window = {
   state: { focused: true },
   visibleTextEditors: [],
+  tabGroups: { all: [], onDidChangeTabs: ignore },
   activeTextEditor: undefined,
   createOutputChannel: () => log,
   createStatusBarItem: () => {
