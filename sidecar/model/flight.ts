@@ -8,21 +8,12 @@
 import type { ModelEvent, ModelRequest } from '../ports.ts';
 import type { ModelOutcome } from '../core/terms.ts';
 import type { Block } from '../protocol/entry.ts';
-import type { Json } from '../protocol/json.ts';
 import { limits } from '../runtime/limits.ts';
+import { Answer } from './answer.ts';
 import type { Deadlines, Due } from './deadlines.ts';
-import {
-  isObject,
-  type Decoder,
-  type Dialect,
-  type Ending,
-  type Pieces,
-  type Step,
-  type Target,
-} from './dialect.ts';
+import type { Dialect, Ending, Pieces, Step, Target } from './dialect.ts';
 import { judgeFailure } from './refusal.ts';
 import type { Headers } from './retryAfter.ts';
-import { EventReader } from './sse.ts';
 import { Letter, type Ear, type Patience, type Wire } from './transport.ts';
 
 /** What all requests to one provider share. */
@@ -41,7 +32,7 @@ export interface Line {
 type Post = (event: ModelEvent) => void;
 
 export class Flight implements Ear, Due {
-  dueMs: number;
+  dueMs = Number.POSITIVE_INFINITY;
   private readonly line: Line;
   private readonly model: string;
   private readonly post: Post;
@@ -59,13 +50,13 @@ export class Flight implements Ear, Due {
     this.request = request;
     this.post = post;
     this.model = request.model.slice(request.model.indexOf('/') + 1);
-    this.dueMs = line.deadlines.nowMs() + line.patience.firstByteMs;
   }
 
   /** Sends the request. Call it in a later turn of the loop than `ask`. */
   start(): void {
     const { request, line } = this;
     if (this.phase === 'over' || request === null) return;
+    this.dueMs = line.deadlines.nowMs() + openingMs(line.patience);
     line.deadlines.add(this);
     this.sentChars = 0;
     const pieces = line.dialect.encode(request, this.target());
@@ -122,11 +113,11 @@ export class Flight implements Ear, Due {
   }
 
   expire(): void {
-    const { connectMs, firstByteMs, betweenBytesMs } = this.line.patience;
+    const { firstByteMs, betweenBytesMs } = this.line.patience;
     switch (this.phase) {
       case 'opening':
         return this.breakOff(
-          `No connection to ${this.line.host} within ${seconds(Math.max(connectMs, firstByteMs))}.`,
+          `There was no connection to ${this.line.host} in ${seconds(openingMs(this.line.patience))}.`,
         );
       case 'asked':
         return this.breakOff(`${this.line.host} was silent for ${seconds(firstByteMs)} after the request.`);
@@ -236,89 +227,7 @@ const pageOutcome: ModelOutcome = {
     "A web page came instead of an answer. Check the provider's base URL, and whether the network asks for a log-in.",
 };
 
+/** Connections have deadlines of their own; this one is for requests that none of them would serve. */
+const openingMs = (patience: Patience): number => patience.connectMs + patience.firstByteMs;
+
 const seconds = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 1_000)} s`);
-
-/** What has come of an answer: a stream of events, or a body that is read whole because it is no stream. */
-class Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  private readonly decoder: Decoder;
-  private reader: EventReader | null = null;
-  private body: Buffer[] | null = null;
-  private bodyBytes = 0;
-
-  constructor(status: number, headers: Headers, decoder: Decoder) {
-    this.status = status;
-    this.headers = headers;
-    this.decoder = decoder;
-    if (status !== 200) this.body = [];
-  }
-
-  get isError(): boolean {
-    return this.status !== 200;
-  }
-
-  /** HTML: a log-in page of a network, or something that is no model's server. */
-  get isPage(): boolean {
-    return this.body?.[0] !== undefined && this.body[0].toString('latin1').trimStart().startsWith('<');
-  }
-
-  read(bytes: Buffer): readonly Step[] {
-    if (this.reader === null && this.body === null) this.begin(bytes);
-    if (this.reader === null) {
-      this.keep(bytes);
-      return [];
-    }
-    const events = this.reader.read(bytes);
-    if (events === null) return [brokenStep('An event of the stream is longer than 8 MB.')];
-    return this.decode(events);
-  }
-
-  finish(): readonly Step[] {
-    if (this.reader !== null) {
-      const steps = this.decode(this.reader.finish());
-      return steps.some((step) => step.kind === 'end')
-        ? steps
-        : [...steps, { kind: 'end', ending: this.decoder.end() }];
-    }
-    const body = bodyOf(Buffer.concat(this.body ?? []).toString('utf8'));
-    if (this.isError) return [{ kind: 'end', ending: { kind: 'error', error: body } }];
-    if (!isObject(body)) return [brokenStep('The server ended its answer without saying anything.')];
-    return [{ kind: 'end', ending: this.decoder.whole(body) }];
-  }
-
-  /** The first byte tells a JSON body or a page from a stream, whatever the content type says (case 171). */
-  private begin(bytes: Buffer): void {
-    const first = bytes.toString('latin1', 0, 64).trimStart()[0];
-    if (first === undefined) return;
-    if (first === '{' || first === '[' || first === '<') this.body = [];
-    else this.reader = new EventReader();
-  }
-
-  private keep(bytes: Buffer): void {
-    const most = this.isError ? limits.errorBodyBytes : limits.streamEventBytes;
-    if (this.body === null || this.bodyBytes > most) return;
-    this.body.push(bytes);
-    this.bodyBytes += bytes.length;
-  }
-
-  private decode(events: Iterable<{ readonly type: string; readonly data: string }>): readonly Step[] {
-    const steps: Step[] = [];
-    for (const event of events) {
-      steps.push(...this.decoder.take(event));
-      if (steps.at(-1)?.kind === 'end') break;
-    }
-    return steps;
-  }
-}
-
-const brokenStep = (message: string): Step => ({ kind: 'end', ending: { kind: 'broken', message } });
-
-function bodyOf(text: string): Json {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return text;
-  }
-}
