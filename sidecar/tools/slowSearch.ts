@@ -34,7 +34,8 @@ export async function slowSearch(input: SearchInput, place: SearchPlace): Promis
     files: 0,
     cut: null,
   };
-  await visit(walk, place.target === '.' ? '' : place.target, []);
+  const target = place.target === '.' ? '' : place.target.split(path.sep).join('/');
+  await visit(walk, target, await rulesAbove(place.root, target));
   return {
     lines: walk.lines,
     cut: walk.cut ?? 'ripgrep is missing, so the pattern was taken literally',
@@ -61,6 +62,18 @@ async function visit(walk: Walk, relative: string, outer: readonly Rules[]): Pro
     if (entry.isDirectory()) await visit(walk, below, rules);
     else if (entry.isFile() && walk.wanted(below)) await look(walk, below);
   }
+}
+
+/** The rules of the folders above the one that is searched. */
+async function rulesAbove(root: string, target: string): Promise<Rules[]> {
+  const found: Rules[] = [];
+  for (let folder = target; folder !== '';) {
+    const above = path.posix.dirname(folder);
+    folder = above === '.' ? '' : above;
+    const rules = await rulesOf(path.join(root, folder), folder);
+    if (rules !== null) found.unshift(rules);
+  }
+  return found;
 }
 
 async function rulesOf(absolute: string, relative: string): Promise<Rules | null> {

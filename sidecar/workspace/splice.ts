@@ -116,10 +116,11 @@ function cut(
   };
 }
 
-/** The end of the line at an offset; of the line before when it has none; else `\n`. */
+/** The line end that the neighbours have: of the line before at the start of a line, else of the line itself. */
 function lineEndAt(content: string, offset: number): string {
-  const next = content.indexOf('\n', offset);
-  const at = 0 <= next ? next : content.lastIndexOf('\n', offset - 1);
+  const before = content.lastIndexOf('\n', offset - 1);
+  const next = 0 < offset && before === offset - 1 ? -1 : content.indexOf('\n', offset);
+  const at = 0 <= next ? next : before;
   return 0 < at && content[at - 1] === '\r' ? '\r\n' : '\n';
 }
 
