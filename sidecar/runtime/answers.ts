@@ -5,10 +5,11 @@ import type { Answer, AnswerState } from '../protocol/request.ts';
 import { openCall, prepareCall } from './calls.ts';
 import type { ClientEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
+import { takeUpCalls } from './recover.ts';
 import { closeRequest } from './requests.ts';
 import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
-import { endTurn, startRound } from './turns.ts';
+import { endTurn, setPhase, startRound } from './turns.ts';
 
 export function onAnswer(step: Step, event: Extract<ClientEvent, { kind: 'request/answer' }>): void {
   const { params, reply } = event;
@@ -100,7 +101,8 @@ function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
   }
   agent.crashes = 0;
   step.store.update('turn', agent.turn, { tries: 0 });
-  step.unsettled.add(agent.id);
+  setPhase(step, agent, 'calling');
+  takeUpCalls(step, agent);
 }
 
 function applyBudget(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {

@@ -155,7 +155,8 @@ export function releaseCall(step: Step, call: CallRecord): void {
   });
 }
 
-const isLent = (step: Step, call: number): boolean => step.lends.get(call) ?? step.rt.lent.has(call);
+/** Whether the slot of a command is lent out, as this step will leave it. */
+export const isLent = (step: Step, call: number): boolean => step.lends.get(call) ?? step.rt.lent.has(call);
 
 /** The command of a call waits inside Roost, or no longer does: its slot is lent out meanwhile (I5). */
 export function onLend(step: Step, id: number, lent: boolean): void {
@@ -163,7 +164,8 @@ export function onLend(step: Step, id: number, lent: boolean): void {
   const call = openCall(step, id);
   if (call === null || call.state !== 'started' || !evidenceOf(call).slot || isLent(step, id) === lent)
     return;
-  step.slots.commandUsed += lent ? -1 : 1;
+  // A command of a turn in quarantine runs on, but this process holds no slot for it yet.
+  if (rt.calling.has(id)) step.slots.commandUsed += lent ? -1 : 1;
   step.lends.set(id, lent);
   step.after(() => void (lent ? rt.lent.add(id) : rt.lent.delete(id)));
 }

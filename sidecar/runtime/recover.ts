@@ -4,13 +4,14 @@
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
-import { evidenceOf, hearTool, prepareCall } from './calls.ts';
+import { evidenceOf, hearTool, isLent, prepareCall } from './calls.ts';
 import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage } from './event.ts';
 import { inputOf, jobOf } from './jobs.ts';
 import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { quarantine } from './parking.ts';
+import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
 import { startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
@@ -66,6 +67,13 @@ function recoverAttempt(step: Step, agent: AgentRecord): void {
 }
 
 function recoverCalls(step: Step, agent: AgentRecord): void {
+  // Its calls stay as they are, untouched, until the person has decided.
+  if (tooOften(step, agent)) leaveQueues(step, agent.id);
+  else takeUpCalls(step, agent);
+}
+
+/** Goes on with the open calls of a process that is gone. */
+export function takeUpCalls(step: Step, agent: AgentRecord): void {
   for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice }))
     recoverCall(step, agent, call);
   step.unsettled.add(agent.id);
@@ -74,8 +82,12 @@ function recoverCalls(step: Step, agent: AgentRecord): void {
 /** Planned calls start, verbs go on, pure calls run again, started ones are judged by their evidence; none is silently run twice (I3). */
 function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { rt } = step;
-  // With evidence it has been looked at and has its place in the queue for a command slot.
-  if (call.state === 'planned') return call.evidence === null ? prepareCall(step, agent, call) : undefined;
+  if (rt.calling.has(call.id)) return;
+  if (call.state === 'planned') {
+    const queued = step.store.range('ready.agent', [agent.id], { limit: limits.slice });
+    if (!queued.some((place) => place.call === call.id)) prepareCall(step, agent, call);
+    return;
+  }
   if (call.state !== 'started') return;
   if (isVerb(call.tool)) {
     if (call.tool === 'spawn_agent') step.after(() => rt.post({ kind: 'spawnMore', call: callId(call.id) }));
@@ -83,7 +95,7 @@ function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
     return;
   }
   const { slot, data } = evidenceOf(call);
-  if (slot) step.slots.commandUsed += 1;
+  if (slot && !isLent(step, call.id)) step.slots.commandUsed += 1;
   const job = jobOf(step, agent, call);
   step.after(() => rt.calling.set(call.id, rt.tools.recover(job, data, hearTool(rt, call))));
 }

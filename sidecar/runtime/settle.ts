@@ -34,6 +34,7 @@ function settleAgents(step: Step): void {
     step.unsettled.delete(id);
     const agent = step.agent(id);
     if (agent.turn === 0 || agent.phase === 'asking' || agent.phase === 'ready') continue;
+    if (agent.why === 'quarantine') continue; // a person decides first
     if (settleCalls(step, agent)) nextRound(step, agent);
   }
 }

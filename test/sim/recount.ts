@@ -295,6 +295,9 @@ function parked(disk: FakeDisk): string | null {
     );
   for (const agent of disk.rows('agent')) {
     const why = agent.why;
+    const inFlight = agent.phase === 'asking' || agent.phase === 'calling';
+    if (inFlight && agent.crashes >= limits.crashes)
+      return `agent ${agent.id} is ${agent.phase} again after ${agent.crashes} crashes`;
     if ((why === 'rate' || why === 'timer') && !has(agent, 'rate', agent.turn))
       return `agent ${agent.id} waits for a time (${why}) without a timer`;
     if ((why === 'approval' || why === 'answer' || why === 'quarantine') && agent.requests === 0)
