@@ -15,8 +15,8 @@ export const moments = {
   commandStarted: `SELECT id FROM call WHERE open = 1 AND state = 'started' AND tool = 'shell' LIMIT 1`,
   /** An agent that waits for its children. */
   waitingForChildren: `SELECT max(id) FROM outcome WHERE EXISTS (SELECT 1 FROM agent WHERE phase = 'waiting' AND why = 'child') HAVING max(id) IS NOT NULL`,
-  /** Some children have told their parent and some have not. */
-  halfOfTheChildren: `SELECT count(*) FROM outcome HAVING count(*) > 1 AND count(*) < (SELECT count(*) FROM agent WHERE parent > 0)`,
+  /** Some children have told their parent how they ended and some have not. */
+  halfOfTheChildren: `SELECT count(*) FROM outcome HAVING count(*) > 0 AND count(*) < (SELECT count(*) FROM agent WHERE parent > 0)`,
 } as const;
 
 export type Moment = keyof typeof moments;
