@@ -55,6 +55,9 @@ export const english = {
   'count.files.one': '{0} file',
   'count.files.many': '{0} files',
   cost: 'cost {0}',
+  costOf: 'cost {0} of {1}',
+  'count.reviews.one': '{0} file to review',
+  'count.reviews.many': '{0} files to review',
 
   'model.scripted': 'scripted',
   'model.scriptedChip': 'Scripted model, no real AI',
@@ -80,7 +83,6 @@ export const english = {
   'tree.row': '{0}, {1}',
   'tree.digest': 'Roost: {0}.',
 
-  'connection.connecting': 'Connecting…',
   'connection.restarting': 'The agent process ended and is being started again. Agents keep their work.',
   'connection.failed': 'Roost is not running.',
   'connection.restart': 'Start Again',
@@ -95,7 +97,6 @@ export const english = {
   'agent.stopBranchHint': 'Stop this agent and all below it: {0}',
   'agent.showRequest': 'Show',
   'agent.setKey': 'Set Key',
-  'agent.details': '{0}, {1}',
   'agent.isolation.shared': 'edits the workspace',
   'agent.isolation.worktree': 'own worktree',
   'agent.isolation.readonly': 'read-only',
@@ -120,7 +121,6 @@ export const english = {
   'transcript.note': 'Note',
   'transcript.thought': 'Thought',
   'transcript.thinking': 'Thinking…',
-  'transcript.answering': 'Answering…',
   'transcript.showAll.one': 'Show the other {0} character, unformatted',
   'transcript.showAll.many': 'Show the other {0} characters, unformatted',
   'transcript.copy': 'Copy',
@@ -190,7 +190,6 @@ export const english = {
   'composer.sent.steered': 'Steered: it is read at the next step.',
 
   'changes.title': 'Changes',
-  'changes.none': 'No changes to review.',
   'changes.loading': 'Loading the change…',
   'changes.failed': 'Could not load the change: {0}',
   'changes.accept': 'Accept',

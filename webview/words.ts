@@ -86,6 +86,15 @@ export function moneyWords(microUsd: number): string {
   return `$${Math.round(usd).toLocaleString('en')}`;
 }
 
+/** What a branch has cost, and of how much when it has a budget; empty when there is nothing to say. */
+export function costWords(row: AgentRow): string {
+  const spent = moneyWords(row.branch.microUsd);
+  const limit = row.budget.microUsd;
+  if (limit !== null)
+    return say('costOf', spent === '' ? '$0' : spent, limit === 0 ? '$0' : moneyWords(limit));
+  return spent === '' ? '' : say('cost', spent);
+}
+
 /** A count in four places: `999`, `1.2k`, `45k`, `1.0M`. */
 export function shortCount(count: number): string {
   if (count < 1_000) return String(count);
@@ -113,8 +122,9 @@ export function rowLabel(row: AgentRow): string {
   const parts = [phaseWords(row)];
   if (row.doing !== '') parts.push(row.doing);
   if (1 < row.branch.agents) parts.push(...branchCounts(row.branch).map((count) => count.words));
-  const money = moneyWords(row.branch.microUsd);
-  if (money !== '') parts.push(say('cost', money));
+  if (0 < row.changes) parts.push(sayCount('count.reviews', row.changes));
+  const cost = costWords(row);
+  if (cost !== '') parts.push(cost);
   if (isScripted(row.model)) parts.push(say('model.scriptedLong'));
   return say('tree.row', row.name, parts.join(', '));
 }

@@ -235,7 +235,11 @@ test('a call is one line; opened it shows input, output, its file, and the whole
   const host = new AgentHost();
   const whole = 'line of output\n'.repeat(9_000);
   host.add(1, [
-    answer(1, call('a', 'read', { path: 'src/a.ts', line: 3 }), call('b', 'shell', { command: 'npm test' })),
+    answer(
+      1,
+      call('a', 'read', { path: 'src/a.ts', startLine: 3 }),
+      call('b', 'shell', { command: 'npm test' }),
+    ),
     result(2, 'a', { tool: 'read', text: 'const a = 1;' }),
     result(3, 'b', { status: 'error', text: `${'x'.repeat(9_000)}the end`, blob: blobId(5) }),
   ]);

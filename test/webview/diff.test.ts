@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { structuredPatch } from 'diff';
 import fc from 'fast-check';
 import type { ChangeDetail, Hunk } from '../../sidecar/protocol/change.ts';
-import { drawHunks, splitLines } from '../../webview/changes/diff.ts';
+import { compareTexts, drawHunks, splitLines } from '../../webview/changes/diff.ts';
 import type { DiffLine } from '../../webview/changes/diff.ts';
 import { limits } from '../../webview/limits.ts';
 import { change, hunk } from './samples.ts';
@@ -45,6 +45,23 @@ test('each drawn line is the line of its number, on the side or sides where it i
       assert.equal(new Set(bases).size, bases.length, 'context of two hunks is not drawn twice');
     }),
     { numRuns: 300 },
+  );
+});
+
+test('two texts side by side give both back', () => {
+  const lines = fc.array(fc.constantFrom('a', 'b', 'const x = 1;', 'const x = 2;', '  }'), { maxLength: 15 });
+  fc.assert(
+    fc.property(lines, lines, (before, after) => {
+      const drawn = compareTexts(before.join('\n'), after.join('\n'));
+      const side = (kind: 'removed' | 'added'): string[] =>
+        drawn.filter((each) => each.kind === 'same' || each.kind === kind).map(textOf);
+      assert.deepEqual(side('removed'), before);
+      assert.deepEqual(side('added'), after);
+      for (const each of drawn) {
+        if (each.baseLine !== null) assert.equal(textOf(each), before[each.baseLine - 1]);
+        if (each.afterLine !== null) assert.equal(textOf(each), after[each.afterLine - 1]);
+      }
+    }),
   );
 });
 

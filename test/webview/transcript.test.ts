@@ -8,10 +8,10 @@ import type { EntryId } from '../../sidecar/protocol/ids.ts';
 import { callId } from '../../sidecar/protocol/ids.ts';
 import { tailEntries, transcriptReducer } from '../../sidecar/protocol/transcript.ts';
 import type { TranscriptState } from '../../sidecar/protocol/transcript.ts';
-import { callLine, inWorkspace, prettyInput } from '../../webview/agent/calls.ts';
+import { callLine, editLines, inWorkspace, prettyInput } from '../../webview/agent/calls.ts';
 import { Heights, itemAt } from '../../webview/agent/heights.ts';
 import { itemsOf, withLive } from '../../webview/agent/items.ts';
-import type { Item } from '../../webview/agent/items.ts';
+import type { CallItem, Item } from '../../webview/agent/items.ts';
 import { TranscriptModel } from '../../webview/agent/model.ts';
 import type { Page, PageEnd } from '../../webview/agent/model.ts';
 import { limits } from '../../webview/limits.ts';
@@ -208,7 +208,7 @@ test('keys of items are unique', () => {
 
 test('a call says in one line what it is about, whatever the model wrote', () => {
   assert.equal(callLine('{"command":"npm  test\\n-- x"}').summary, 'npm test -- x');
-  assert.deepEqual(callLine('{"path":"src/a.ts","line":7}'), {
+  assert.deepEqual(callLine('{"path":"src/a.ts","startLine":7}'), {
     summary: 'src/a.ts',
     path: 'src/a.ts',
     line: 7,
@@ -226,6 +226,22 @@ test('a call says in one line what it is about, whatever the model wrote', () =>
   assert.equal(inWorkspace('/home/me/shop', 'src/a.ts'), '/home/me/shop/src/a.ts');
   assert.equal(inWorkspace('C:\\shop', 'src\\a.ts'), 'C:\\shop\\src\\a.ts');
   assert.equal(inWorkspace('/home/me/shop', '/etc/hosts'), '/etc/hosts');
+});
+
+test('an edit is read as a diff of its two texts; anything else is not', () => {
+  const item = (tool: string, input: string): CallItem => ({
+    ...{ key: 'k', atMs: 0, kind: 'call', call: 'a', result: null, open: null },
+    ...{ tool, input },
+  });
+  const lines = editLines(
+    item('edit', JSON.stringify({ path: 'a', old: 'a = 1;\nb\n', new: 'a = 2;\nb\n' })),
+  );
+  const drawn = lines?.map((line) => `${line.kind} ${line.pieces.map(({ text: words }) => words).join('')}`);
+  assert.deepEqual(drawn, ['removed a = 1;', 'added a = 2;', 'same b']);
+  for (const odd of ['{"old":1,"new":"x"}', '{"old":"x"', 'x'.repeat(limits.outputChars + 1)]) {
+    assert.equal(editLines(item('edit', odd)), null);
+  }
+  assert.equal(editLines(item('write', '{"old":"a","new":"b"}')), null);
 });
 
 test('heights: measured where seen, estimated elsewhere, found by halving', () => {

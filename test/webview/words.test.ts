@@ -13,6 +13,7 @@ import {
   becauseWords,
   branchCounts,
   bytesWords,
+  costWords,
   lookOf,
   moneyWords,
   phaseWords,
@@ -76,6 +77,15 @@ test('a row reads as one sentence, with its scripted model said', () => {
       ['done', 4],
     ],
   );
+});
+
+test('a budget is said beside the cost, also one of nothing', () => {
+  const of = (microUsd: number, limit: number | null): string =>
+    costWords(agent(1, { branch: rollup({ microUsd }), budget: { ...agent(1).budget, microUsd: limit } }));
+  assert.equal(of(0, null), '');
+  assert.equal(of(420_000, null), 'cost $0.42');
+  assert.equal(of(420_000, 5_000_000), 'cost $0.42 of $5.00');
+  assert.equal(of(0, 0), 'cost $0 of $0');
 });
 
 test('money, counts and bytes in few characters', () => {

@@ -3,11 +3,12 @@
 
 import { html, nothing } from 'lit-html';
 import type { TemplateResult } from 'lit-html';
+import { drawLines } from '../changes/hunk.ts';
 import { icon, toolIcon } from '../icons.ts';
 import type { IconName } from '../icons.ts';
 import { say } from '../strings.ts';
 import { bytesWords } from '../words.ts';
-import { callLine, callWord, inWorkspace, prettyInput } from './calls.ts';
+import { callLine, callWord, editLines, inWorkspace, opensFile, prettyInput } from './calls.ts';
 import type { CallWord } from './calls.ts';
 import { outputPart } from './folds.ts';
 import type { Folds } from './folds.ts';
@@ -54,22 +55,25 @@ function drawTail(item: CallItem): TemplateResult | typeof nothing {
 
 function drawInside(item: CallItem, { folds, workspace }: DrawParts): TemplateResult {
   const { path, line } = callLine(item.input);
-  return html`<div class="foldbody">
-    ${
-      path === null
-        ? nothing
-        : html`<button
-            class="link"
-            data-act="openFile"
-            data-path=${inWorkspace(workspace, path)}
-            data-line=${line}
-          >
-            ${say('call.openFile', path)}
-          </button>`
-    }
-    ${item.input === null ? nothing : part('call.input', html`${bounded(`${item.key}/in`, prettyInput(item.input), folds)}`)}
-    ${drawOutput(item, folds)}
-  </div>`;
+  const file =
+    path === null || !opensFile(item.tool)
+      ? nothing
+      : html`<button
+          class="link"
+          data-act="openFile"
+          data-path=${inWorkspace(workspace, path)}
+          data-line=${line}
+        >
+          ${say('call.openFile', path)}
+        </button>`;
+  return html`<div class="foldbody">${file} ${drawInput(item, folds)} ${drawOutput(item, folds)}</div>`;
+}
+
+function drawInput(item: CallItem, folds: Folds): TemplateResult | typeof nothing {
+  if (item.input === null) return nothing;
+  const edit = editLines(item);
+  if (edit !== null) return html`<div class="edit">${drawLines(edit)}</div>`;
+  return part('call.input', html`${bounded(`${item.key}/in`, prettyInput(item.input), folds)}`);
 }
 
 function drawOutput(item: CallItem, folds: Folds): TemplateResult {

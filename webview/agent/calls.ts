@@ -1,14 +1,16 @@
 // What a call says in one line. Pure. The input is raw JSON that a model wrote, so it may be anything.
 
 import { isRecord } from '../bridge.ts';
+import { compareTexts } from '../changes/diff.ts';
+import type { DiffLine } from '../changes/diff.ts';
+import { limits } from '../limits.ts';
 import type { CallItem } from './items.ts';
 
 /** Fields that say what a call is about, the most telling first. Tools of MCP servers fall back to their first text. */
 const telling = [
   'command',
-  'path',
-  'file',
   'pattern',
+  'path',
   'query',
   'question',
   'name',
@@ -32,7 +34,7 @@ export function callLine(input: string | null): CallLine {
   const fields = parseObject(input);
   if (fields === null) return { summary: oneLine(input), path: null, line: 1 };
   const path = fields['path'];
-  const line = fields['line'] ?? fields['startLine'] ?? fields['from'];
+  const line = fields['line'] ?? fields['startLine'];
   return {
     summary: oneLine(summaryOf(fields)),
     path: typeof path === 'string' && path !== '' ? path : null,
@@ -54,6 +56,21 @@ function taskName(task: unknown): string {
   if (!isRecord(task)) return '';
   const said = task['name'] ?? task['task'];
   return typeof said === 'string' ? said.slice(0, 40) : '';
+}
+
+/** What an edit replaces, when the input is one of an edit and short enough to be compared. */
+export function editLines(item: CallItem): readonly DiffLine[] | null {
+  if (item.tool !== 'edit' || item.input === null || limits.outputChars < item.input.length) return null;
+  const fields = parseObject(item.input);
+  const before = fields?.['old'];
+  const after = fields?.['new'];
+  if (typeof before !== 'string' || typeof after !== 'string') return null;
+  return compareTexts(before, after);
+}
+
+/** Tools whose `path` is a file that can be opened. */
+export function opensFile(tool: string): boolean {
+  return tool === 'read' || tool === 'edit' || tool === 'write';
 }
 
 /** The input laid out for reading; what cannot be parsed stays as the model wrote it. */

@@ -8,6 +8,7 @@ import type { RequestId } from '../../sidecar/protocol/ids.ts';
 import type { Answer, RequestRow } from '../../sidecar/protocol/request.ts';
 import type { Announcer } from '../announce.ts';
 import type { Bridge } from '../bridge.ts';
+import { inNextFrame } from '../frames.ts';
 import { icon } from '../icons.ts';
 import type { IconName } from '../icons.ts';
 import { say } from '../strings.ts';
@@ -177,12 +178,10 @@ export class Cards {
 
   #startDenying(request: RequestRow): void {
     this.#put(request, { ...fresh, phase: 'denying' });
-    // The box is drawn in the next frame, and takes the focus in the one after.
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() => {
-        document.querySelector<HTMLTextAreaElement>(`[data-request="${request.id}"] textarea`)?.focus();
-      }),
-    );
+    // Behind the draw that was just asked for, in the same frame: the box is there by then.
+    inNextFrame(() => {
+      document.querySelector<HTMLTextAreaElement>(`[data-request="${request.id}"] textarea`)?.focus();
+    });
   }
 
   #sendText(request: RequestRow): void {
@@ -255,7 +254,10 @@ function drawDetail(request: RequestRow, folds: Folds): TemplateResult {
     return html`<pre class="io" tabindex="0">${bounded(key, request.detail, folds)}</pre>`;
   const shown = request.detail.slice(0, folds.shownChars(key));
   return html`<pre class="io patch" tabindex="0">
-${shown.split('\n').map((line) => html`<span data-line=${lineKind(line)}>${`${line}\n`}</span>`)}</pre>
+${shown
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => html`<span data-line=${lineKind(line)}>${`${line}\n`}</span>`)}</pre>
     ${
       shown.length < request.detail.length
         ? html`<button class="link" data-act="more" data-key=${key}>${say('call.more')}</button>`

@@ -10,10 +10,10 @@ import {
   becauseWords,
   branchCounts,
   clockWords,
+  costWords,
   isBusy,
   isScripted,
   lookOf,
-  moneyWords,
   phaseWords,
   shortCount,
 } from '../words.ts';
@@ -56,11 +56,7 @@ export function headerTemplate(state: HeaderState, acts: HeaderActs): TemplateRe
       <span>${say(`agent.mode.${agent.mode}`)}</span>
       ${agent.queued === 0 ? nothing : html`<span>${sayCount('count.queued', agent.queued)}</span>`}
       ${1 < agent.branch.agents ? branch(agent) : nothing}
-      ${
-        moneyWords(agent.branch.microUsd) === ''
-          ? nothing
-          : html`<span class="cost">${say('cost', moneyWords(agent.branch.microUsd))}</span>`
-      }
+      ${costWords(agent) === '' ? nothing : html`<span class="cost">${costWords(agent)}</span>`}
     </div>
     ${because(state, acts)}
   `;

@@ -1,7 +1,7 @@
 // From hunks to the lines that are drawn: numbers on both sides, context from the base, and which words of a
 // line changed. Pure; the hunks themselves come from the sidecar, computed from bytes.
 
-import { diffWordsWithSpace } from 'diff';
+import { diffArrays, diffWordsWithSpace } from 'diff';
 import type { ChangeDetail, Hunk } from '../../sidecar/protocol/change.ts';
 import { limits } from '../limits.ts';
 
@@ -67,7 +67,34 @@ function context(base: readonly string[], hunk: Hunk, from: number, until: numbe
   }));
 }
 
-function hunkLines(hunk: Hunk): readonly DiffLine[] {
+/** Two texts side by side, as lines: what both have is context. For short texts; the work grows with their product. */
+export function compareTexts(before: string, after: string): readonly DiffLine[] {
+  const lines: DiffLine[] = [];
+  let removed: readonly string[] = [];
+  let baseLine = 1;
+  let afterLine = 1;
+  for (const run of [...diffArrays([...splitLines(before)], [...splitLines(after)]), null]) {
+    if (run?.removed === true) {
+      removed = run.value;
+      continue;
+    }
+    const added = run?.added === true ? run.value : [];
+    const base = { start: baseLine, count: removed.length };
+    lines.push(...hunkLines({ base, after: { start: afterLine, count: added.length }, removed, added }));
+    baseLine += removed.length;
+    afterLine += added.length;
+    removed = [];
+    if (run === null || run.added) continue;
+    for (const text of run.value) {
+      lines.push({ kind: 'same', baseLine, afterLine, pieces: [{ text, changed: false }] });
+      baseLine += 1;
+      afterLine += 1;
+    }
+  }
+  return lines;
+}
+
+function hunkLines(hunk: Pick<Hunk, 'base' | 'after' | 'removed' | 'added'>): readonly DiffLine[] {
   const words = changedWords(hunk);
   const removed = hunk.removed.map((text, index): DiffLine => {
     const pieces = words?.removed[index] ?? [{ text, changed: false }];
@@ -86,7 +113,7 @@ type WordLines = {
 };
 
 /** Which words differ; null when the hunk is one-sided, too large, or so different that marks would say nothing. */
-function changedWords(hunk: Hunk): WordLines | null {
+function changedWords(hunk: Pick<Hunk, 'removed' | 'added'>): WordLines | null {
   const removed = hunk.removed.join('\n');
   const added = hunk.added.join('\n');
   if (removed === '' || added === '' || limits.wordDiffChars < removed.length + added.length) return null;

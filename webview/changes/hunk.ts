@@ -29,15 +29,20 @@ export function drawHunk(lines: readonly DiffLine[], look: HunkLook): TemplateRe
       <span class="push"></span>
       ${look.decide === null ? nothing : verdicts(look.decide, look.busy)}
     </div>
-    <div class="lines" tabindex="0">
-      ${lines.map(
-        (line) =>
-          html`<div class="line" data-line=${line.kind}>
-            <span class="no">${line.baseLine ?? ''}</span><span class="no">${line.afterLine ?? ''}</span
-            ><span class="sign">${signs[line.kind]}</span><span class="text">${drawPieces(line.pieces)}</span>
-          </div>`,
-      )}
-    </div>
+    ${drawLines(lines)}
+  </div>`;
+}
+
+/** Lines with their numbers and signs; they scroll sideways as one. */
+export function drawLines(lines: readonly DiffLine[]): TemplateResult {
+  return html`<div class="lines" tabindex="0">
+    ${lines.map(
+      (line) =>
+        html`<div class="line" data-line=${line.kind}>
+          <span class="no">${line.baseLine ?? ''}</span><span class="no">${line.afterLine ?? ''}</span
+          ><span class="sign">${signs[line.kind]}</span><span class="text">${drawPieces(line.pieces)}</span>
+        </div>`,
+    )}
   </div>`;
 }
 

@@ -149,6 +149,15 @@ export class TreeModel {
     return row;
   }
 
+  /** Selects the first row of the list that was asked for, which a filter may have made another one. */
+  selectFirst(): void {
+    this.#sought = null;
+    this.#wantedRow = 0;
+    this.#selectedRow = 0;
+    this.#selected = null;
+    if (!this.isStale) this.#selectWanted();
+  }
+
   /** Selects the parent of the selected row. Returns its index, or null when it lies above the window and is looked for. */
   selectParent(): number | null {
     const from = this.selectedAgent();

@@ -4,7 +4,7 @@
 import { html, nothing, render } from 'lit-html';
 import type { TreeRow } from '../../sidecar/protocol/tree.ts';
 import { icon, lookIcon } from '../icons.ts';
-import { say } from '../strings.ts';
+import { say, sayCount } from '../strings.ts';
 import {
   branchCounts,
   isBusy,
@@ -77,18 +77,26 @@ function rowContent(row: TreeRow): unknown {
     }<span class="does"
       ><span class="word" data-look=${look}>${phaseWords(agent)}</span
       >${agent.doing === '' ? nothing : html` ${agent.doing}`}</span
-    >${1 < agent.branch.agents ? counts(row) : nothing}${
-      money === '' ? nothing : html`<span class="cost">${money}</span>`
-    }${
+    >${counts(row)}${money === '' ? nothing : html`<span class="cost">${money}</span>`}${
       isBusy(agent)
         ? html`<span class="act" data-act="stop" title=${say('agent.stopHint')}>${icon('stopped')}</span>`
         : nothing
     }`;
 }
 
-function counts(row: TreeRow): unknown {
+/** Counts of a branch, and files to review of the agent itself. */
+function counts({ agent }: TreeRow): unknown {
+  const below = 1 < agent.branch.agents ? branchCounts(agent.branch) : [];
+  if (below.length === 0 && agent.changes === 0) return nothing;
+  const review = sayCount('count.reviews', agent.changes);
   return html`<span class="counts"
-    >${branchCounts(row.agent.branch).map(
+    >${
+      agent.changes === 0
+        ? nothing
+        : html`<span class="count" data-look="review" title=${review}
+            >${icon('diff')}${shortCount(agent.changes)}</span
+          >`
+    }${below.map(
       ({ look, count, words }) =>
         html`<span class="count" data-look=${look} title=${words}>${icon(look)}${shortCount(count)}</span>`,
     )}</span

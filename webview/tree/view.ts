@@ -258,6 +258,9 @@ export class TreeView {
     if (event.key === 'Escape') this.#moves.setFilter('');
     if (event.key !== 'Escape' && event.key !== 'ArrowDown' && event.key !== 'Enter') return;
     event.preventDefault();
+    // What was selected before may not match: the keys that follow are about what is shown.
+    if (event.key !== 'Escape' && this.#model.selectedAgent() === undefined) this.#model.selectFirst();
+    this.#request();
     this.#draw();
     this.#tree.focus();
   }
