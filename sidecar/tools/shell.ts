@@ -80,21 +80,48 @@ export function createShell(options: ShellOptions): ShellTool {
       : createCommands({
           runDirectory: options.runDirectory,
           kind: options.kind,
-          mark: (id) => ({ ROOST_CALL: id, ROOST_STORE: store }),
+          mark: (id) => ({ ROOST_CALL: callOf(id), ROOST_STORE: store }),
         });
   return {
     spec,
     callClass: 'effect',
     prepare: (job) => Promise.resolve(prepare(job, commands)),
-    run: (job, _evidence, doing) => run(options, commands, { job, doing }),
+    run: (job, _evidence, doing) => run(options, commands, { job, doing, record: String(job.call) }),
     recover: async (job, evidence, doing) => {
       if (commands === null || !isObject(evidence) || typeof evidence['origin'] !== 'string') {
         return unknown('The runtime was restarted while the command ran, and there is no record of it.');
       }
-      return outcomeOf(await commands.resume(String(job.call), evidence['origin'], doing), limitOf(job));
+      return takeUp(options, commands, { job, doing, origin: evidence['origin'] });
     },
     close: () => commands?.close(),
   };
+}
+
+/** The call that a record belongs to: `12` and, started anew after a crash, `12.1`, `12.2`. */
+const callOf = (record: string): string => record.split('.', 1)[0] ?? record;
+
+interface TakenUp {
+  readonly job: ToolJob;
+  readonly doing: Doing;
+  readonly origin: string;
+}
+
+/**
+ * What became of a command after a crash. One whose claim recovery has won was never started and never will be
+ * under that record, so it is started now under the next one: still at most once, since each record has a claim
+ * of its own and a later record exists only when all before it were won.
+ */
+async function takeUp(
+  options: ShellOptions,
+  commands: Commands,
+  { job, doing, origin }: TakenUp,
+): Promise<ToolOutcome> {
+  for (let serial = 0; ; serial++) {
+    const record = serial === 0 ? String(job.call) : `${job.call}.${serial}`;
+    if (serial > 0 && !commands.knows(record)) return run(options, commands, { job, doing, record });
+    const end = await commands.resume(record, origin, doing);
+    if (end.kind !== 'neverStarted' || doing.signal.aborted) return outcomeOf(end, limitOf(job));
+  }
 }
 
 const unknown = (text: string): ToolOutcome => ({ status: 'unknown', text });
@@ -146,10 +173,12 @@ const limitOf = (job: ToolJob): number => {
 interface Start {
   readonly job: ToolJob;
   readonly doing: Doing;
+  /** Name of the command's record. */
+  readonly record: string;
 }
 
 async function run(options: ShellOptions, commands: Commands | null, start: Start): Promise<ToolOutcome> {
-  const { job, doing } = start;
+  const { job, doing, record } = start;
   const input = inputOf(job);
   if (typeof input === 'string') return failure(input);
   const directory = await directoryOf(options.worktrees, job);
@@ -163,7 +192,7 @@ async function run(options: ShellOptions, commands: Commands | null, start: Star
   const dueSeconds = Math.ceil((Date.now() + input.runMs) / 1000);
   const task = { command: input.command, directory, env: own, dueSeconds };
   const end: Promise<CommandEnd> =
-    commands?.start(String(job.call), task, { ...doing, env, runMs: input.runMs }) ??
+    commands?.start(record, task, { ...doing, env, runMs: input.runMs }) ??
     runDirectly({ command: input.command, directory, env: { ...env, ...own }, runMs: input.runMs }, doing);
   return outcomeOf(await end, input.runMs);
 }

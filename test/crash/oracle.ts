@@ -39,7 +39,7 @@ for (const call of calls) {
   if (times > 1) problems.push(`the command of call ${call.id} ran ${times} times`);
   if (call.state === 'unknown') unknown += 1;
   const notes = call.tool === 'shell' && (inputOf(call.id)?.includes(effects) ?? false);
-  if (notes && times === 0 && call.state === 'done' && !(call.body ?? '').includes('never started')) {
+  if (notes && times === 0 && call.state === 'done' && !(call.body ?? '').includes('Nothing was run.')) {
     problems.push(`the command of call ${call.id} is done and left no trace`);
   }
 }

@@ -5,7 +5,7 @@
 // Commands that cannot have a record (Windows, a disk without room) are not for this file (direct.ts).
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { limits } from '../../runtime/limits.ts';
 import { startLauncher } from './launcher.ts';
@@ -34,6 +34,8 @@ export interface Commands {
   start(id: string, job: RunJob, how: StartOptions): Promise<CommandEnd> | null;
   /** Takes up a command that an earlier process may have started in the run directory it called `origin`. */
   resume(id: string, origin: string, watch: Watch): Promise<CommandEnd>;
+  /** Whether there is a record of this name. */
+  knows(id: string): boolean;
   /** Names this run directory: another name means that somebody removed it, and records may be lost. */
   origin(): string;
   /** Lets the launcher go; what runs goes on, unwatched. */
@@ -99,11 +101,15 @@ class RecordedCommands implements Commands {
     );
   }
 
+  knows(id: string): boolean {
+    return existsSync(this.directoryOf(id));
+  }
+
   origin(): string {
     if (this.knownOrigin !== null) return this.knownOrigin;
     const { runDirectory } = this.options;
     mkdirSync(runDirectory, { recursive: true, mode: 0o700 });
-    for (const id of readdirSync(runDirectory)) if (/^\d+$/.test(id)) this.finished.add(id);
+    for (const id of readdirSync(runDirectory)) if (/^\d+(\.\d+)?$/.test(id)) this.finished.add(id);
     writeFileSync(path.join(runDirectory, 'keeper'), `${this.keeper}\n`);
     const file = path.join(runDirectory, 'origin');
     try {
