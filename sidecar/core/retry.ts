@@ -3,8 +3,8 @@
 import type { ModelOutcome } from './terms.ts';
 
 export type AfterLoss =
-  /** Park and ask again at this time. */
-  | { readonly kind: 'again'; readonly atMs: number; readonly counts: boolean }
+  /** Park and ask again at `atMs`. `pauseMs`: nobody asks this provider before; null: it was only this turn's loss. */
+  | { readonly kind: 'again'; readonly atMs: number; readonly pauseMs: number | null }
   /** A person decides whether to go on. */
   | { readonly kind: 'quarantine'; readonly message: string }
   /** Wait until the provider has a key that works. */
@@ -15,6 +15,8 @@ export interface RetryFacts {
   readonly nowMs: number;
   /** Lost attempts of this round so far. */
   readonly tries: number;
+  /** Refusals of this provider before this one, each after the pause that the one before had asked for. */
+  readonly refusals: number;
   /** At least 0, below 1. */
   readonly random: number;
   readonly model: string;
@@ -38,16 +40,13 @@ export function afterLoss(
   facts: RetryFacts,
   bounds: RetryBounds,
 ): AfterLoss {
-  const later = facts.nowMs + backoffMs(facts.tries, facts.random, bounds);
   switch (outcome.kind) {
     case 'refused': {
       const named = outcome.retryAtMs;
       // A named time is kept, and jitter is only ever added: never earlier than the server said.
-      const atMs =
-        named === null
-          ? later
-          : Math.max(named, facts.nowMs) + Math.round(facts.random * bounds.retryFirstMs);
-      return { kind: 'again', atMs, counts: false };
+      const pauseMs =
+        named !== null && named > facts.nowMs ? named : facts.nowMs + backoffMs(facts.refusals, 0, bounds);
+      return { kind: 'again', atMs: pauseMs + Math.round(facts.random * bounds.retryFirstMs), pauseMs };
     }
     case 'cut':
       if (facts.tries + 1 >= bounds.lostAttempts) {
@@ -56,7 +55,11 @@ export function afterLoss(
           message: `The connection to ${facts.model} broke ${facts.tries + 1} times in this step: ${outcome.message}`,
         };
       }
-      return { kind: 'again', atMs: later, counts: true };
+      return {
+        kind: 'again',
+        atMs: facts.nowMs + backoffMs(facts.tries, facts.random, bounds),
+        pauseMs: null,
+      };
     case 'rejected':
       return rejected(outcome, facts.model);
   }

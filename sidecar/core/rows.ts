@@ -111,9 +111,12 @@ export interface TurnRecord {
   answer: number;
   /** JSON given to submit_result. */
   result: string | null;
+  /** Answers that the model gave. */
   rounds: number;
-  /** Attempts of the present round that were lost or refused. */
+  /** Attempts of the present round that were lost, in a row. A refusal is the pool's business and not counted. */
   tries: number;
+  /** Answers that were empty or cut at the output limit, in a row. */
+  empties: number;
   started: number;
   ended: number;
   key: string | null;

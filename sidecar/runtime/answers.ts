@@ -100,7 +100,7 @@ function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
     return;
   }
   agent.crashes = 0;
-  step.store.update('turn', agent.turn, { tries: 0 });
+  step.store.update('turn', agent.turn, { tries: 0, empties: 0 });
   setPhase(step, agent, 'calling');
   takeUpCalls(step, agent);
 }

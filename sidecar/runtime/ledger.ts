@@ -12,7 +12,6 @@ export function openLedger(
   held: Extract<Reservation, { kind: 'held' }>,
 ): number {
   const turn = step.turn(agent.turn);
-  step.store.update('turn', turn.id, { rounds: turn.rounds + 1 });
   const heldMicroUsd = held.limited ? held.microUsd : 0;
   const heldTokens = held.limited ? held.tokens : 0;
   if (held.limited) hold(step, agent, heldMicroUsd, heldTokens);

@@ -60,6 +60,13 @@ export interface PinnedProfile {
   readonly bytes: number;
 }
 
+/** A provider that has refused a request: nobody asks it before `untilMs`, wall time. */
+export interface Cooling {
+  readonly untilMs: number;
+  /** Pauses in a row that ended in another refusal. */
+  readonly refusals: number;
+}
+
 export interface PendingVerdict {
   readonly params: Params<'change/verdict'>;
   /** Those who asked with its key: a client that lost its connection asks again. */
@@ -80,7 +87,7 @@ export interface Runtime extends Ports {
   /** Profiles by blob, at most a few dozen. */
   readonly profiles: Map<number, PinnedProfile>;
   /** Providers that asked for a pause, until when. */
-  readonly cooling: Map<string, number>;
+  readonly cooling: Map<string, Cooling>;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
   readonly askingKey: Set<string>;
   /** Verdicts, by change, whose clients wait for an answer: being planned (nothing promised, no row yet) or written. */

@@ -29,7 +29,7 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
   const provider = providerOf(agent.model);
   if (!rt.model.ready(agent.model)) return waitForKey(step, agent, provider);
-  const coolUntil = rt.cooling.get(provider) ?? 0;
+  const coolUntil = rt.cooling.get(provider)?.untilMs ?? 0;
   if (coolUntil > step.nowMs) {
     return parkUntil(step, agent, 'rate', coolUntil + Math.round(rt.random.next() * limits.retryFirstMs));
   }
@@ -102,6 +102,7 @@ export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void 
   });
   agent.crashes = 0;
   if (outcome.kind === 'answer') {
+    warm(step, providerOf(ledger.model));
     settle(step, agent, ledger, outcome.usage);
     onAnswer(step, agent, id, outcome);
     return;
@@ -111,21 +112,30 @@ export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void 
   onLoss(step, agent, outcome);
 }
 
+/** The provider answers: its next refusal is the first of a row again. A pause that it has asked for stays. */
+function warm(step: Step, provider: string): void {
+  const { cooling } = step.rt;
+  const known = cooling.get(provider);
+  if (known === undefined || known.refusals === 0) return;
+  step.after(() => void cooling.set(provider, { untilMs: known.untilMs, refusals: 0 }));
+}
+
 function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, { kind: 'answer' }>): void {
   const { rt } = step;
   const turn = step.turn(agent.turn);
   const provider = providerOf(agent.model);
-  const facts = { nowMs: step.nowMs, tries: turn.tries, random: rt.random.next(), model: agent.model };
+  const refusals = rt.cooling.get(provider)?.refusals ?? 0;
+  const random = rt.random.next();
+  const facts = { nowMs: step.nowMs, tries: turn.tries, refusals, random, model: agent.model };
   const next = afterLoss(outcome, facts, limits);
   if (outcome.kind === 'rejected' && outcome.code === 'wrongKey')
     step.after(() => rt.model.setKey(provider, null));
   switch (next.kind) {
-    case 'again': {
+    case 'again':
+      if (next.pauseMs !== null) cool(step, provider, next.pauseMs);
+      if (outcome.kind === 'refused') return parkUntil(step, agent, 'rate', next.atMs);
       step.store.update('turn', turn.id, { tries: turn.tries + 1 });
-      const { retryAtMs } = outcome.kind === 'refused' ? outcome : { retryAtMs: null };
-      if (retryAtMs !== null) step.after(() => void rt.cooling.set(provider, retryAtMs));
-      return parkUntil(step, agent, outcome.kind === 'refused' ? 'rate' : 'timer', next.atMs);
-    }
+      return parkUntil(step, agent, 'timer', next.atMs);
     case 'key':
       return waitForKey(step, agent, provider);
     case 'quarantine':
@@ -133,6 +143,15 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, {
     case 'failed':
       return endTurn(step, agent, { outcome: 'failed', text: next.message, answer: 0 });
   }
+}
+
+/** A refusal is a pause of the whole pool: requests that are refused within one count once (cases 165, 166). */
+function cool(step: Step, provider: string, pauseMs: number): void {
+  const { cooling } = step.rt;
+  const { untilMs, refusals } = cooling.get(provider) ?? { untilMs: 0, refusals: 0 };
+  const another = untilMs <= step.nowMs ? 1 : 0;
+  const longer = { untilMs: Math.max(untilMs, pauseMs), refusals: refusals + another };
+  step.after(() => void cooling.set(provider, longer));
 }
 
 function onAnswer(
@@ -149,20 +168,20 @@ function onAnswer(
     blocks.length === 0
       ? 0
       : step.addEntry(agent, turn.id, { kind: 'answer', model: agent.model, blocks, stop, usage });
+  const empties = judgement.kind === 'again' && judgement.empty ? turn.empties + 1 : 0;
+  step.store.update('turn', turn.id, { rounds: turn.rounds + 1, tries: 0, empties });
   switch (judgement.kind) {
     case 'calls':
-      step.store.update('turn', turn.id, { tries: 0 });
       return plan(step, agent, entry, judgement.calls);
     case 'final':
       return endTurn(step, agent, { outcome: 'done', text: judgement.text, answer: entry });
     case 'failed':
       return endTurn(step, agent, { outcome: 'failed', text: judgement.text, answer: entry });
     case 'again': {
-      if (judgement.empty && turn.tries >= limits.emptyAnswers) {
-        const text = `${agent.model} gave no usable answer ${turn.tries + 1} times in a row. Send the task again, or choose another model.`;
+      if (empties > limits.emptyAnswers) {
+        const text = `${agent.model} gave no usable answer ${empties} times in a row. Send the task again, or choose another model.`;
         return endTurn(step, agent, { outcome: 'failed', text, answer: entry });
       }
-      if (judgement.empty) step.store.update('turn', turn.id, { tries: turn.tries + 1 });
       if (judgement.note !== null) step.addEntry(agent, turn.id, { kind: 'note', text: judgement.note });
       return nextRound(step, agent);
     }

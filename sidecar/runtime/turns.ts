@@ -25,7 +25,7 @@ type TurnStart = Pick<TurnRecord, 'agent' | 'state' | 'cause' | 'sender' | 'text
 
 /** Adds a turn that has not begun; returns its id. */
 export function insertTurn(step: Step, start: TurnStart): number {
-  const none = { outcome: null, brief: '', answer: 0, result: null, rounds: 0, tries: 0, ended: 0 };
+  const none = { outcome: null, brief: '', answer: 0, result: null, rounds: 0, tries: 0, empties: 0, ended: 0 };
   return step.store.insert('turn', { ...start, ...none, started: step.nowMs });
 }
 

@@ -102,6 +102,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     outcome: textOrNull,
     rounds: integer,
     tries: integer,
+    empties: integer,
     started: integer,
     ended: integer,
     answer: integer,

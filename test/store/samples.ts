@@ -85,6 +85,7 @@ export function turnRow(own: Partial<New<TurnRecord>> = {}): New<TurnRecord> {
     result: null,
     rounds: 0,
     tries: 0,
+    empties: 0,
     started: 0,
     ended: 0,
     key: null,
