@@ -76,7 +76,7 @@ function rowContent(row: TreeRow): unknown {
       isScripted(agent.model) ? html`<span class="chip">${say('model.scripted')}</span>` : nothing
     }<span class="does"
       ><span class="word" data-look=${look}>${phaseWords(agent)}</span
-      >${agent.doing === '' ? nothing : html` ${agent.doing}`}</span
+      >${agent.doing === '' ? nothing : html` · ${agent.doing}`}</span
     >${counts(row)}${money === '' ? nothing : html`<span class="cost">${money}</span>`}${
       isBusy(agent)
         ? html`<span class="act" data-act="stop" title=${say('agent.stopHint')}>${icon('stopped')}</span>`
