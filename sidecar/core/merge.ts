@@ -97,17 +97,17 @@ export type Merged =
   | { readonly kind: 'conflict'; readonly at: LineRange };
 
 /**
- * `ours` with what happened between `base` and `theirs`. With `touching: 'conflict'` changes of the two sides
- * that touch without a line between them conflict, as in git; with `'merge'` only those that overlap, or that put
- * different lines at the same place. The same change on both sides is taken once.
+ * `ours` with what happened between `base` and `theirs`. Changes of the two sides conflict when they overlap, or
+ * when they put different lines at the same place; changes that only touch do not (in git they do), because both
+ * keep every line. The same change on both sides is taken once.
  */
-export function merge3(base: string, ours: string, theirs: string, touching: 'conflict' | 'merge'): Merged {
+export function merge3(base: string, ours: string, theirs: string): Merged {
   if (ours === theirs || base === theirs) return { kind: 'merged', text: ours };
   if (base === ours) return { kind: 'merged', text: theirs };
   const sides: Sides = { base: splitLines(base), ours: splitLines(ours), theirs: splitLines(theirs) };
   const lines: string[] = [];
   let at = 0;
-  for (const region of regions(sides, touching)) {
+  for (const region of regions(sides)) {
     copy(lines, sides.base, at, region.start);
     const mine = sideOf(sides.base, sides.ours, region.ours, region);
     const other = sideOf(sides.base, sides.theirs, region.theirs, region);
@@ -139,7 +139,7 @@ interface Region {
   readonly theirs: Edit[];
 }
 
-function regions(sides: Sides, touching: 'conflict' | 'merge'): Region[] {
+function regions(sides: Sides): Region[] {
   const edits = [
     ...editsBetween(sides.base, sides.ours).map((edit) => ({ edit, side: 'ours' as const })),
     ...editsBetween(sides.base, sides.theirs).map((edit) => ({ edit, side: 'theirs' as const })),
@@ -149,7 +149,7 @@ function regions(sides: Sides, touching: 'conflict' | 'merge'): Region[] {
   const found: Region[] = [];
   for (const { edit, side } of edits) {
     const last = found.at(-1);
-    const joins = last !== undefined && meets(last, edit, touching);
+    const joins = last !== undefined && meets(last, edit);
     const region = joins ? last : { start: edit.baseStart, end: edit.baseStart, ours: [], theirs: [] };
     region.end = Math.max(region.end, edit.baseStart + edit.baseCount);
     region[side].push(edit);
@@ -158,9 +158,8 @@ function regions(sides: Sides, touching: 'conflict' | 'merge'): Region[] {
   return found;
 }
 
-function meets(region: Region, edit: Edit, touching: 'conflict' | 'merge'): boolean {
+function meets(region: Region, edit: Edit): boolean {
   if (edit.baseStart < region.end) return true;
-  if (touching === 'conflict') return edit.baseStart === region.end;
   // Two insertions at one place: nothing says which comes first.
   return edit.baseCount === 0 && region.start === region.end && edit.baseStart === region.end;
 }

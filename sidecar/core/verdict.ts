@@ -53,7 +53,7 @@ function accept(input: VerdictInput, chosen: readonly TextHunk[]): VerdictOutcom
   const moved = decided(input, chosen, { base, after: input.after });
   // A shared agent's text is in the file already.
   if (input.isolation !== 'worktree') return moved;
-  const text = carried({ from: input.base, to: base, now: input.person }, 'conflict');
+  const text = carried({ from: input.base, to: base, now: input.person });
   return text === undefined ? { kind: 'conflict' } : { ...moved, ...aimed('person', input.person, text) };
 }
 
@@ -64,7 +64,7 @@ function reject(input: VerdictInput, chosen: readonly TextHunk[]): VerdictOutcom
   const now = input[target];
   // Somebody removed the file: there is nothing left to take out of it.
   if (now === null && input.after !== null) return moved;
-  const text = carried({ from: input.after, to: after, now }, 'merge');
+  const text = carried({ from: input.after, to: after, now });
   return text === undefined ? { kind: 'conflict' } : { ...moved, ...aimed(target, now, text) };
 }
 
@@ -90,13 +90,14 @@ const aimed = (
   now === text ? { target: 'none', text: null } : { target, text };
 
 /** `now` with the step from `from` to `to` made in it; undefined when that would cost what somebody else wrote. */
-function carried(
-  step: { readonly from: string | null; readonly to: string | null; readonly now: string | null },
-  touching: 'conflict' | 'merge',
-): string | null | undefined {
+function carried(step: {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly now: string | null;
+}): string | null | undefined {
   const { from, to, now } = step;
   if (now === from || now === to) return now === from ? to : now;
   if (from === null || to === null || now === null) return undefined;
-  const merged = merge3(from, now, to, touching);
+  const merged = merge3(from, now, to);
   return merged.kind === 'merged' ? merged.text : undefined;
 }

@@ -108,7 +108,7 @@ const blank = /[ \t]+/y;
 const separator = /&&|\|\||[;|\n]|&(?!>)/y;
 const copyRedirection = /\d?>&\d/y;
 const writeRedirection = /&>>?|\d?>>?(?![(&|])/y;
-const wordPattern = /(?:[\w./:=,+@%^*?~!\]-]|\[|(?<=.)#|'[^']*'|"[^"$`\\]*"|\\[^\n])+/y;
+const wordPattern = /(?:[\w./:=,+@%^*?~!\]-]|\[|(?<=[^\s;&|<>()])#|'[^']*'|"[^"$`\\]*"|\\[^\n])+/y;
 
 function tokensOf(text: string): Token[] | null {
   const tokens: Token[] = [];
@@ -161,7 +161,7 @@ function nameOf(command: SimpleCommand): string | null {
   if (program.includes('=') || carriers.has(path.basename(program))) return null;
   if (!withSubcommand.has(program)) return program;
   const sub = rest[0] ?? '';
-  if (sub.startsWith('-')) return null;
+  if (sub === '' || sub.startsWith('-')) return null;
   // `npm run build` and `npm run deploy` are different things.
   return ['run', 'run-script', 'exec'].includes(sub)
     ? `${program} ${sub} ${rest[1] ?? ''}`

@@ -113,10 +113,12 @@ function placed(hunks: readonly TextHunk[], file: ReviewFile, person: string | n
 
 const messages = {
   stale: 'A hunk that you decided is not there any more. Look at the change again and decide once more.',
-  conflict:
-    'The lines of this hunk have been edited since. Your text was kept; change the file by hand, or accept the hunk.',
+  accept:
+    'You have edited the lines that this hunk would replace. Nothing was changed: take what you want of it by hand, then reject it.',
+  reject:
+    'The lines of this hunk have been edited since. That text was kept and nothing was changed: edit it by hand, or accept the hunk.',
   moved:
-    'The file was edited while the verdict was on its way. Nothing was changed; look at it again and decide once more.',
+    'The file was edited while the verdict was on its way. Nothing was changed: look at it again and decide once more.',
 } as const;
 
 function decided(job: ReviewJob, now: Now): VerdictOutcome {
@@ -137,7 +139,8 @@ async function plan(options: ReviewOptions, job: ReviewJob): Promise<ReviewPlan>
   const now = await nowOf(options, job);
   if (typeof now === 'string') return { kind: 'conflict', message: now };
   const outcome = decided(job, now);
-  if (outcome.kind !== 'decided') return { kind: outcome.kind, message: messages[outcome.kind] };
+  if (outcome.kind === 'stale') return { kind: 'stale', message: messages.stale };
+  if (outcome.kind === 'conflict') return { kind: 'conflict', message: messages[job.verdict] };
   const { left } = outcome;
   return {
     kind: 'plan',
@@ -221,6 +224,6 @@ function measure(before: Uint8Array | null, after: Uint8Array | null): ReturnTyp
 function rebase(file: Pick<ReviewFile, 'base' | 'after'>, found: Uint8Array | null): Uint8Array | null {
   if (hashOf(file.after) === hashOf(found)) return file.base;
   if (file.base === null || file.after === null || found === null || coarse(file)) return found;
-  const merged = merge3(byteString(file.after), byteString(found), byteString(file.base), 'merge');
+  const merged = merge3(byteString(file.after), byteString(found), byteString(file.base));
   return merged.kind === 'merged' ? bytesOf(merged.text) : found;
 }

@@ -115,15 +115,8 @@ async function make(
   await rm(folder, { recursive: true, force: true });
   await git(repository.top, ['worktree', 'prune']);
   const base = await snapshot(root, agent, repository);
-  const added = await git(repository.top, [
-    'worktree',
-    'add',
-    '--detach',
-    '--no-track',
-    '--quiet',
-    folder,
-    base,
-  ]);
+  // Detached: there is no branch, so nothing that could track another (case 254).
+  const added = await git(repository.top, ['worktree', 'add', '--detach', '--quiet', folder, base]);
   if (added.code !== 0) return `The worktree could not be made: ${added.problem}`;
   await mkdir(path.join(folder, inside), { recursive: true });
   const record = { agent, workspace, repository: repository.common, inside, base };
