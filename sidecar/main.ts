@@ -24,8 +24,9 @@ import { RoostError } from './protocol/errors.ts';
 import { build } from './protocol/version.ts';
 import { limits } from './runtime/limits.ts';
 
-const usage = `Usage: sidecar [--store DIR] [--idle-ms MS]
+const usage = `Usage: sidecar [--store DIR] [--idle-ms MS] [--model-slots N]
        sidecar --self-test | --version
+  --model-slots N  model requests in flight at a time, over all providers (${limits.modelSlots})
 Started by Roost's clients; "roost" is the command for people.
 `;
 
@@ -53,6 +54,7 @@ async function main(output: Output): Promise<void> {
 interface Asked {
   readonly store: string;
   readonly idleMs: number;
+  readonly modelSlots: number;
   readonly selfTest: boolean;
   readonly version: boolean;
   readonly help: boolean;
@@ -66,6 +68,7 @@ function parse(args: readonly string[]): Asked | string {
       options: {
         store: { type: 'string' },
         'idle-ms': { type: 'string' },
+        'model-slots': { type: 'string' },
         'self-test': { type: 'boolean', default: false },
         version: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
@@ -73,9 +76,12 @@ function parse(args: readonly string[]): Asked | string {
     });
     const idleMs = Number(values['idle-ms'] ?? limits.idleExitMs);
     if (!Number.isSafeInteger(idleMs) || idleMs < 0) return '--idle-ms needs a number of milliseconds.';
+    const modelSlots = Number(values['model-slots'] ?? limits.modelSlots);
+    if (!Number.isSafeInteger(modelSlots) || modelSlots < 1) return '--model-slots needs a number from 1 on.';
     const store =
       values.store ?? defaultStore({ platform: process.platform, env: process.env, home: os.homedir() });
-    return { store, idleMs, selfTest: values['self-test'], version: values.version, help: values.help };
+    const { version, help } = values;
+    return { store, idleMs, modelSlots, selfTest: values['self-test'], version, help };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -101,6 +107,7 @@ async function serve(asked: Asked, output: Output): Promise<void> {
     startedAtMs: self.startedAtMs,
     commandFolder: paths.installCommand(directory, ownCli()),
     log,
+    modelSlots: asked.modelSlots,
     shutdown: () => life.leave('a client asked for it'),
   });
 
@@ -109,8 +116,8 @@ async function serve(asked: Asked, output: Output): Promise<void> {
     log.error('a connection could not be taken', { message: error.message });
   });
   const card: Discovery = { ...self, nonce, build, socket, store: directory };
-  paths.writeDiscovery(card);
   log.info('started', { ...self, build, node: process.versions.node, socket });
+  paths.writeDiscovery(card);
   life.lead({
     clients: wired.server.clientCount,
     usedMs: wired.server.usedMs,
@@ -118,8 +125,9 @@ async function serve(asked: Asked, output: Output): Promise<void> {
     closeDoor: () => {
       paths.removeDiscovery(card);
       door.close();
-      wired.server.close();
+      wired.server.stop();
     },
+    sayGoodbye: wired.server.close,
     close: () => {
       wired.close();
       ownership.release();

@@ -24,8 +24,10 @@ export interface Led {
     /** Calls back when what was accepted is committed. */
     drain(done: () => void): void;
   };
-  /** Takes no more connections, and ends those there are. */
+  /** Takes no more connections and no more calls. */
   closeDoor(): void;
+  /** Ends the connections once their answers are on the way, and calls back. */
+  sayGoodbye(done: () => void): void;
   close(): void;
 }
 
@@ -52,9 +54,13 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
     leaving = true;
     log.info('leaving', { reason });
     if (led === null) process.exit(0);
-    const { host, closeDoor, close } = led;
+    const { host, closeDoor, sayGoodbye, close } = led;
     const end = (): void => {
-      close();
+      try {
+        close();
+      } catch (error) {
+        log.error('could not be closed; the next start recovers', { message: String(error) });
+      }
       process.exit(0);
     };
     // A full disk never commits: what was not acknowledged is not promised, and recovery does the rest.
@@ -63,7 +69,7 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
       end();
     }, limits.shutdownMs);
     closeDoor();
-    host.drain(end);
+    host.drain(() => sayGoodbye(end));
   };
 
   process.on('SIGTERM', () => leave('SIGTERM'));

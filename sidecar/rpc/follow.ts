@@ -142,6 +142,11 @@ export class Follows implements Publish {
     }
   }
 
+  fleetIsFollowed(): boolean {
+    for (const follow of this.#follows.values()) if (follow.channel.kind === 'fleet') return true;
+    return false;
+  }
+
   /** Something that no commit says has changed for the fleet channel (the disk is full, or has room again). */
   fleetChanged(): void {
     for (const follow of this.#follows.values()) if (follow.channel.kind === 'fleet') this.#mark(follow);

@@ -87,7 +87,7 @@ export class Peer {
     params: EditorMethods[M]['params'],
     post: (result: EditorMethods[M]['result'] | null) => void,
   ): void {
-    const asked: Promise<unknown> = this.#connection.sendRequest(method, params);
+    const asked = this.#ended ? Promise.resolve(null) : this.#connection.sendRequest<unknown>(method, params);
     asked.then(
       (answered) => post(validateAnswer(method, answered)),
       () => post(null),

@@ -20,6 +20,7 @@ import { Follows } from './follow.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
+import { TroubleWatch } from './trouble.ts';
 import { isMethod, validate } from './validate.ts';
 import { Waits } from './waits.ts';
 
@@ -69,11 +70,14 @@ export interface Server {
   clientCount(): number;
   /** When the last call came, on the monotonic clock of `newClock`; connections that end count as well. */
   usedMs(): number;
-  /** Tells followers of the fleet that `trouble` has changed. */
-  fleetChanged(): void;
-  /** Ends all connections once their answers are on the way. Safe to call twice (case 195). */
-  close(): void;
+  /** Takes no more calls: what is asked from now on is answered by the next sidecar. */
+  stop(): void;
+  /** Ends all connections once their answers are on the way, and calls back. Safe to call twice (case 195). */
+  close(done: () => void): void;
 }
+
+/** How often a server that closes looks whether its clients are gone. */
+const lookEveryMs = 5;
 
 type Handlers = {
   readonly [M in MethodName]: (params: Params<M>, peer: Peer) => Result<M> | Promise<Result<M>>;
@@ -88,8 +92,8 @@ export function createServer(options: ServerOptions): Server {
     accept: (socket) => server.accept(socket),
     clientCount: () => server.peers.size,
     usedMs: () => server.usedMs,
-    fleetChanged: () => server.follows.fleetChanged(),
-    close: () => server.close(),
+    stop: () => server.stop(),
+    close: (done) => server.close(done),
   };
 }
 
@@ -103,8 +107,11 @@ class Serving {
   readonly #waits: Waits;
   readonly #handlers: Handlers;
   readonly #lending: Lending;
+  readonly #trouble: TroubleWatch;
   #lastId = 0;
-  #closed = false;
+  #stopped = false;
+  /** Who waits for the last connection to end. */
+  readonly #goodbyes: (() => void)[] = [];
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -114,12 +121,14 @@ class Serving {
       warn: (message, fields) => options.log.warn(message, fields),
       learned: (secret) => options.log.hide(secret),
     });
+    const trouble = (): string | null => options.behind().host.trouble();
     this.follows = new Follows({
       reads: options.reads,
       clock: options.newClock(),
-      trouble: () => options.behind().host.trouble(),
+      trouble,
       failed: (error) => this.#failed(error),
     });
+    this.#trouble = new TroubleWatch({ clock: options.newClock(), trouble, follows: this.follows });
     this.#waits = new Waits({ reads: options.reads, clock: options.newClock() });
     this.#lending = new Lending(
       (call, lent) => void options.behind().host.post({ kind: 'lend', call, lent }),
@@ -149,7 +158,7 @@ class Serving {
       failed: (error) => this.#failed(error),
     });
     this.peers.add(peer);
-    if (this.#closed || limits.clients < this.peers.size) {
+    if (this.#stopped || limits.clients < this.peers.size) {
       const said = `${this.peers.size - 1} clients are connected already. Close some, or try again later.`;
       peer.refuse(said, 'overloaded');
       return;
@@ -160,14 +169,29 @@ class Serving {
     }, this.#options.helloMs ?? limits.helloMs).unref();
   }
 
-  close(): void {
-    this.#closed = true;
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  close(done: () => void): void {
+    this.#stopped = true;
+    this.#goodbyes.push(done);
+    if (1 < this.#goodbyes.length) return;
     for (const peer of this.peers) peer.end();
+    const untilMs = this.#clock.monotonicMs() + limits.goodbyeMs;
+    const look = (): void => {
+      if (this.peers.size === 0 || untilMs < this.#clock.monotonicMs()) {
+        for (const goodbye of this.#goodbyes.splice(0)) goodbye();
+      } else this.#clock.alarm(this.#clock.nowMs() + lookEveryMs, look);
+    };
+    look();
   }
 
   #request(peer: Peer, method: string, params: unknown): unknown {
     peer.usedMs = this.#clock.monotonicMs();
     this.usedMs = peer.usedMs;
+    // Not answered: the connection ends, and a client that asks again asks the next sidecar.
+    if (this.#stopped) return new Promise(() => undefined);
     if (peer.hello !== null) return this.#dispatch(peer, method, params);
     try {
       if (method !== 'hello') {
@@ -208,6 +232,7 @@ class Serving {
       'follow/open': ({ channel, after }, peer) => {
         const opened = follows.open(peer, channel, after);
         this.#lending.more(peer);
+        if (channel.kind === 'fleet') this.#trouble.watch();
         return opened;
       },
       'follow/move': ({ follow, channel }, peer) => follows.move(peer, follow, channel),

@@ -99,6 +99,20 @@ const verdict: Schema<Params<'change/verdict'>> = v.strictObject({
   key,
 });
 
+const provider = v.pipe(
+  v.strictObject({
+    name,
+    dialect: v.picklist(['anthropic', 'chat', 'responses', 'scripted']),
+    baseUrl: name,
+    keyless: v.exactOptional(v.boolean()),
+    caFile: v.exactOptional(name),
+  }),
+  v.check(
+    ({ dialect, baseUrl }) => dialect === 'scripted' || /^https?:\/\/./.test(baseUrl),
+    'baseUrl must begin with https:// or http://',
+  ),
+);
+
 const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   hello,
   ping: nothing,
@@ -134,13 +148,22 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'change/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(change), limit: pageLimit }),
   'change/get': v.strictObject({ change }),
   'change/verdict': verdict,
-  'provider/set': v.strictObject({
-    name,
-    dialect: v.picklist(['anthropic', 'chat', 'responses', 'scripted']),
-    baseUrl: name,
-    keyless: v.exactOptional(v.boolean()),
-    caFile: v.exactOptional(name),
+  'provider/set': provider,
+  'agent/fork': v.strictObject({ agent, turn: v.nullable(turn), name: v.exactOptional(name), text, key }),
+  'agent/rename': v.strictObject({ agent, name, key }),
+  'agent/configure': v.strictObject({
+    agent,
+    model: v.exactOptional(name),
+    mode: v.exactOptional(mode),
+    isolation: v.exactOptional(isolation),
+    key,
   }),
+  'agent/close': v.strictObject({ agent, key }),
+  'turn/retry': v.strictObject({ agent, key }),
+  'queue/list': v.strictObject({ agent, after: v.nullable(turn), limit: pageLimit }),
+  'queue/remove': v.strictObject({ turn, key }),
+  'budget/get': v.strictObject({ agent }),
+  'budget/set': v.strictObject({ agent, budget, key }),
   'model/list': nothing,
   'store/info': nothing,
   'store/doctor': nothing,

@@ -118,6 +118,10 @@ export const limits = {
   waitMs: 60 * 60_000,
   /** Bytes of a name, a path, a key and the like in a call. Longer is an error. */
   nameChars: 4_096,
+  /** How often followers of the fleet are looked after for trouble that no commit tells. */
+  troubleMs: 1_000,
+  /** Time that clients have to take their last answers when the sidecar ends. */
+  goodbyeMs: 500,
   /** An editor that has not said by then what is in a buffer counts as not there: the file on disk is used. */
   editorMs: 2_000,
   /** A client that has not given a key by then has none; long, because a keychain may ask the person first. */

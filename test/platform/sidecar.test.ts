@@ -22,9 +22,18 @@ interface Run {
   readonly ended: Promise<number>;
 }
 
+/** Processes of a test; they end before its folders go, or one of them could still write there. */
+const runs = new WeakMap<TestContext, Run[]>();
+
 function folder(t: TestContext): string {
   const made = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'roost-sidecar-')));
-  t.after(() => fs.rmSync(made, { recursive: true, force: true }));
+  t.after(async () => {
+    for (const run of runs.get(t) ?? []) {
+      run.child.kill('SIGKILL');
+      await run.ended;
+    }
+    fs.rmSync(made, { recursive: true, force: true });
+  });
   return made;
 }
 
@@ -39,10 +48,7 @@ function start(t: TestContext, args: readonly string[], nodeArgs: readonly strin
   const run: Run = { child, stdout: '', stderr: '', code: null, ended };
   child.stdout.on('data', (chunk: Buffer) => (run.stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (run.stderr += chunk.toString()));
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
+  runs.set(t, [...(runs.get(t) ?? []), run]);
   return run;
 }
 
@@ -143,8 +149,13 @@ test('an exception and a rejection that nobody caught are logged and end nothing
   const faulty = path.join(store, 'faulty.mjs');
   fs.writeFileSync(
     faulty,
-    `setTimeout(() => { throw new Error('thrown by a part'); }, 700);
-     setTimeout(() => { void Promise.reject(new Error('rejected by a part')); }, 700);`,
+    `import { existsSync } from 'node:fs';
+     const timer = setInterval(() => {
+       if (!existsSync(${JSON.stringify(path.join(store, 'sidecar.json'))})) return;
+       clearInterval(timer);
+       setTimeout(() => { throw new Error('thrown by a part'); });
+       void Promise.reject(new Error('rejected by a part'));
+     }, 10);`,
   );
   const run = await started(t, store, [], ['--import', faulty]);
   const log = (): string => fs.readFileSync(path.join(store, 'sidecar.log'), 'utf8');

@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Channel, Snapshot } from '../../sidecar/protocol/frame.ts';
+import { introducedIn, type Channel, type Snapshot } from '../../sidecar/protocol/frame.ts';
 import { callId, type AgentId } from '../../sidecar/protocol/ids.ts';
 import type { TreeQuery } from '../../sidecar/protocol/tree.ts';
+import { protocolVersion } from '../../sidecar/protocol/version.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
 import { Rig, until, type TestClient } from './rig.ts';
 
@@ -287,6 +288,32 @@ test('counts that many look at are read once', async (t) => {
     return clients.every((client, index) => client.state(follows[index] ?? 0, 'fleet').agents === 1);
   });
   assert.equal(rig.reads.get('fleet'), 1);
+});
+
+test('trouble that no commit tells is shown all the same', async (t) => {
+  const rig = await Rig.open(t);
+  const client = await rig.client();
+  const follow = await client.follow({ kind: 'fleet' });
+  rig.trouble = 'The disk is full.';
+  await until('it is told', () => client.state(follow, 'fleet').trouble === rig.trouble);
+  rig.trouble = null;
+  await until('it is over', () => client.state(follow, 'fleet').trouble === null);
+});
+
+test('every action that is sent says which version brought it (introducedIn)', async (t) => {
+  const rig = await Rig.open(t);
+  const client = await rig.client();
+  const agent = rig.agent();
+  await client.follow({ kind: 'agent', agent });
+  await client.follow({ kind: 'log', agent: null });
+  await client.follow({ kind: 'tree', query: window });
+  await client.follow({ kind: 'fleet' });
+  rig.say(agent, 'x');
+  rig.agent();
+  await until('all are told', () => new Set(client.frames.map((frame) => frame.follow)).size === 4);
+  for (const action of client.frames.flatMap((frame) => frame.actions)) {
+    assert.ok(introducedIn[action.kind] <= protocolVersion.minor, action.kind);
+  }
 });
 
 test('output of running commands is shown by its newest end and never stored', async (t) => {

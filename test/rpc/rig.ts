@@ -63,6 +63,7 @@ export class Rig {
   /** How often each read was asked. */
   readonly reads = new Map<string, number>();
   accepting = true;
+  trouble: string | null = null;
   shutdowns = 0;
   /** Answers a posted event; the default keeps it unanswered. */
   onEvent: (event: RuntimeEvent) => void = () => undefined;
@@ -83,7 +84,7 @@ export class Rig {
       },
       loop: () => ({ p99Ms: 1, maxMs: 2, events: 3 }),
       slots: () => ({ modelUsed: 0, modelLimit: 100, commandUsed: 0, commandLimit: 8 }),
-      trouble: () => null,
+      trouble: () => this.trouble,
     };
     this.server = createServer({
       directory: folder,
@@ -118,7 +119,7 @@ export class Rig {
     t.after(() => {
       for (const client of rig.clients) client.close();
       door.close();
-      rig.server.close();
+      rig.server.close(() => undefined);
       rig.store.close();
       rmSync(folder, { recursive: true, force: true });
     });

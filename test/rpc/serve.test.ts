@@ -249,6 +249,23 @@ test('a read that breaks is one failed call, in the log, and nothing else', asyn
   assert.deepEqual(await client.call('ping', {}), {});
 });
 
+test('a server that ends answers what it took, and leaves the rest to the next one', async (t) => {
+  const rig = await Rig.open(t);
+  const client = await rig.client();
+  const start = { text: 'go', workspace: '/w', key: 'k' };
+  const taken = client.call('agent/start', start);
+  await until('it is posted', () => rig.events.length === 1);
+  rig.server.stop();
+  const late = client.fails('agent/start', start);
+  const [event] = rig.events;
+  assert.ok(event?.kind === 'agent/start');
+  event.reply({ ok: true, value: { agent: 1, turn: 1, name: 'a' } as never });
+  rig.server.close(() => undefined);
+  assert.equal((await taken).name, 'a');
+  assert.equal((await late).code, 'lost');
+  assert.equal(rig.events.length, 1);
+});
+
 test('info counts clients; shutdown answers first; closing twice is closing once (case 195)', async (t) => {
   const rig = await Rig.open(t);
   const client = await rig.client();
@@ -258,9 +275,11 @@ test('info counts clients; shutdown answers first; closing twice is closing once
   assert.equal(info.agents, 1);
   assert.deepEqual(await client.call('shutdown', {}), {});
   await until('it was asked to end', () => rig.shutdowns === 1);
-  rig.server.close();
-  rig.server.close();
+  let ended = 0;
+  rig.server.close(() => (ended += 1));
+  rig.server.close(() => (ended += 1));
   await until('the connection ends', () => client.closed);
+  await until('both are told', () => ended === 2);
   assert.deepEqual(rig.errors, []);
 });
 
