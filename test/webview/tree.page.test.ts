@@ -192,18 +192,21 @@ test('left from a child whose parent is far above finds the parent', async () =>
 
 test('typing filters, Escape shows all again, no match is said', async () => {
   const all = forest(40, 0).window;
-  const view = await openTree((query) =>
-    query.filter === ''
-      ? all(query)
-      : query.filter === 'p'
-        ? { ...all(query), total: 2, rows: all(query).rows.slice(0, 2) }
-        : { rows: [], top: 0, total: 0, partial: false },
-  );
+  const matches: Record<string, number[]> = { p: [30, 31] };
+  const view = await openTree((query) => {
+    if (query.filter === '') return all(query);
+    const rows = (matches[query.filter] ?? []).flatMap((at) => all({ ...query, top: at, height: 1 }).rows);
+    return { rows, top: 0, total: rows.length, partial: false };
+  });
   await waitForRow(view, 'agent-5');
   await view.page.focus('.tree');
   await view.page.keyboard.press('p');
   await view.page.waitForFunction(() => document.querySelectorAll('.row:not([hidden])').length === 2);
   assert.equal(await view.page.inputValue('.filter input'), 'p');
+  // From the filter to the list: what was selected before is hidden, so the first match is.
+  await view.page.keyboard.press('Enter');
+  await waitForSelected(view, 'agent-31');
+  await view.page.focus('.filter input');
   await view.page.keyboard.type('q');
   await view.page.getByText('No agent matches “pq”.').waitFor();
   await view.page.keyboard.press('Escape');

@@ -230,9 +230,11 @@ export class TreeView {
     else this.#tree.removeAttribute('aria-activedescendant');
   }
 
+  /** The keys need a row to start from; one that a filter has hidden is none. */
   #focused(): void {
-    if (this.#model.selected === null && this.#model.window !== null)
-      this.#moves.select(this.#list.seen.first);
+    if (this.#model.window === null) return;
+    const isHidden = this.#model.filter !== '' && this.#model.selectedAgent() === undefined;
+    if (this.#model.selected === null || isHidden) this.#moves.select(this.#list.seen.first);
   }
 
   #keyDown(event: KeyboardEvent): void {
