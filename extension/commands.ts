@@ -3,11 +3,12 @@
 
 import * as vscode from 'vscode';
 import type { AgentRow } from '../sidecar/protocol/agent.ts';
+import { RoostError } from '../sidecar/protocol/errors.ts';
 import type { AgentId } from '../sidecar/protocol/ids.ts';
-import type { Delivery, Params } from '../sidecar/protocol/methods.ts';
+import type { Delivery, Params, Result } from '../sidecar/protocol/methods.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
-import { chooseModel, keyIsThere, setKey } from './models.ts';
+import { chooseModel, offerKey, setKey } from './models.ts';
 import type { Panels } from './panels.ts';
 import { pickAgent, pickWorkspace } from './pick.ts';
 import { settings } from './settings.ts';
@@ -72,9 +73,7 @@ async function start(
   const named = textField(given, 'model');
   const chosen =
     named === undefined ? await chooseModel(ctx) : { model: named, scripted: named.startsWith('scripted/') };
-  // A program that gives the text is not asked about keys: its agents wait for one.
-  if (chosen === null || (textField(given, 'text') === undefined && !(await keyIsThere(ctx, chosen))))
-    return undefined;
+  if (chosen === null) return undefined;
   const wanted = await task(chosen.scripted ? scriptedLabel() : chosen.model);
   if (wanted === undefined) return undefined;
   const name = textField(given, 'name');
@@ -89,9 +88,25 @@ async function start(
     // The planner itself counts too.
     ...(wanted.agents === undefined ? {} : { budget: { agents: wanted.agents + 1 } }),
   };
-  const started = await ctx.connection.call('agent/start', params);
+  const started = await startRoot(ctx, params, chosen.model);
+  if (started === undefined) return undefined;
   if (field(given, 'open') !== false) panels.showAgent(started.agent, { focus: true });
   return started;
+}
+
+/** Starts it; a key that is missing is asked for, and the text that was typed is not lost over it. */
+async function startRoot(
+  ctx: Ctx,
+  params: Params<'agent/start'>,
+  model: string,
+): Promise<Result<'agent/start'> | undefined> {
+  try {
+    return await ctx.connection.call('agent/start', params);
+  } catch (error) {
+    if (!(error instanceof RoostError) || error.code !== 'model/noKey') throw error;
+    if (!(await offerKey(ctx, model, error.message))) return undefined;
+    return ctx.connection.call('agent/start', params);
+  }
 }
 
 function askTask(title: string, prompt: string, note: string): Thenable<string | undefined> {

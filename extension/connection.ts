@@ -289,8 +289,9 @@ export class Connection {
     const now = Date.now();
     this.#falls = [...this.#falls.filter((at) => now - limits.crashWindowMs < at), now];
     if (this.#falls.length < limits.crashes) return null;
-    const reason = error.code === 'sidecar/lost' ? 'It ended each time soon after its start.' : error.message;
-    return `The Roost sidecar failed ${this.#falls.length} times in ${limits.crashWindowMs / 60_000} minutes. ${reason}`;
+    if (error.code !== 'sidecar/lost') return error.message;
+    const minutes = limits.crashWindowMs / 60_000;
+    return `The Roost sidecar ended ${limits.crashes} times in ${minutes} minutes. Its log says more; choose Restart to try again.`;
   }
 
   #drop(): void {

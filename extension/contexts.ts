@@ -6,9 +6,8 @@ import { throttled } from './ctx.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { describe } from './log.ts';
-import { isScripted } from './models.ts';
+import { modelOfNewAgents } from './models.ts';
 import type { Reviews } from './reviews.ts';
-import { settings } from './settings.ts';
 
 /** `quiet`: agents are there and nothing waits for a person. */
 type ShownState = 'off' | 'connecting' | 'restarting' | 'failed' | 'noModel' | 'empty' | 'quiet';
@@ -24,10 +23,9 @@ export function registerContexts(ctx: Ctx, reviews: Reviews): void {
   const lookForModel = async (): Promise<void> => {
     if (!ctx.connected) return;
     try {
-      const { models, default: first } = await ctx.connection.call('model/list', {});
-      const model = settings.model() === '' ? first : settings.model();
-      noModel = model === null;
-      ctx.scriptedModel = model !== null && isScripted(model, models);
+      const chosen = await modelOfNewAgents(ctx);
+      noModel = chosen === null;
+      ctx.scriptedModel = chosen?.scripted === true;
       update();
     } catch (error) {
       ctx.log.debug(`model/list: ${describe(error)}`);

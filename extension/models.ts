@@ -4,12 +4,19 @@ import * as vscode from 'vscode';
 import type { ModelInfo, ProviderSpec } from '../sidecar/protocol/settings.ts';
 import type { Ctx } from './ctx.ts';
 import { describe } from './log.ts';
+import type { Key } from './secrets.ts';
 import { settings } from './settings.ts';
 
 const { t } = vscode.l10n;
 
-/** Providers that Roost knows without being told; their keys are found under these names. */
-const known = ['anthropic', 'openai'] as const;
+/** Providers that Roost knows without being told and that need a key. */
+const known = ['anthropic', 'openai', 'openrouter', 'gemini', 'deepseek', 'groq', 'mistral', 'xai'] as const;
+
+/** What new agents get when a person has given a key and named no model; the sidecar's own default goes first. */
+const firstModels: readonly (readonly [string, string])[] = [
+  ['anthropic', 'anthropic/claude-sonnet-5'],
+  ['openai', 'openai/gpt-5.6-terra'],
+];
 
 export interface Chosen {
   /** provider/model. */
@@ -17,44 +24,50 @@ export interface Chosen {
   readonly scripted: boolean;
 }
 
-/** The model of new agents; null when none is set up, which the person has then been told. */
-export async function chooseModel(ctx: Ctx): Promise<Chosen | null> {
-  const wanted = settings.model();
+/** The model of new agents: the setting, the sidecar's default, or that of a provider with a key; else null. */
+export async function modelOfNewAgents(ctx: Ctx): Promise<Chosen | null> {
   const { models, default: first } = await ctx.connection.call('model/list', {});
-  const model = wanted === '' ? first : wanted;
-  if (model === null) {
+  const named = settings.model() === '' ? first : settings.model();
+  const model = named ?? (await modelByKey(ctx));
+  return model === null ? null : { model, scripted: isScripted(model, models) };
+}
+
+/** As above; when none is set up, the person has been told what to do. */
+export async function chooseModel(ctx: Ctx): Promise<Chosen | null> {
+  const chosen = await modelOfNewAgents(ctx);
+  if (chosen === null) {
     await sayNoModel(
       t('Roost has no model to ask yet. Give it a key, or name a model of your own server in the settings.'),
     );
-    return null;
   }
-  return { model, scripted: isScripted(model, models) };
+  return chosen;
+}
+
+async function modelByKey(ctx: Ctx): Promise<string | null> {
+  for (const [provider, model] of firstModels) if ((await keyOf(ctx, provider)) !== null) return model;
+  return null;
+}
+
+/** Null also when the secret storage fails: that is said where a key is asked for. */
+async function keyOf(ctx: Ctx, provider: string): Promise<Key | null> {
+  try {
+    return await ctx.secrets.key(provider);
+  } catch (error) {
+    ctx.log.warn(`secret storage: ${describe(error)}`);
+    return ctx.secrets.fromEnvironment(provider);
+  }
 }
 
 /** Whether a script answers for a model and not an AI. */
-export function isScripted(model: string, models: readonly ModelInfo[]): boolean {
+function isScripted(model: string, models: readonly ModelInfo[]): boolean {
   return models.find((each) => each.id === model)?.scripted ?? model.startsWith('scripted/');
 }
 
-/** True when a request can be made, or the person wants to start all the same: agents then wait for the key. */
-export async function keyIsThere(ctx: Ctx, { model, scripted }: Chosen): Promise<boolean> {
-  const provider = model.split('/', 1)[0] ?? '';
-  const spec = settings.providers(ctx.log).find((each) => each.name === provider);
-  if (scripted || spec?.keyless === true || spec?.dialect === 'scripted') return true;
-  const key = await ctx.secrets.key(provider).catch((error: unknown) => {
-    ctx.log.warn(`secret storage: ${describe(error)}`);
-    return null;
-  });
-  if (key !== null) return true;
+/** Asks for the key that was missing. True: there is one now, and what was refused may be tried again. */
+export async function offerKey(ctx: Ctx, model: string, message: string): Promise<boolean> {
   const set = t('Set API Key');
-  const start = t('Start Anyway');
-  const choice = await vscode.window.showWarningMessage(
-    t('There is no API key for {0}. Agents wait until there is one.', provider),
-    set,
-    start,
-  );
-  if (choice === set) return (await setKey(ctx, provider)) !== undefined;
-  return choice === start;
+  if ((await vscode.window.showWarningMessage(message, set)) !== set) return false;
+  return (await setKey(ctx, model.split('/', 1)[0])) !== undefined;
 }
 
 async function sayNoModel(message: string): Promise<void> {

@@ -19,6 +19,7 @@ import type { Follow } from './replica.ts';
 import { numberField } from './targets.ts';
 
 const { t } = vscode.l10n;
+const shownAgentKey = 'roost.shownAgent';
 
 export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSerializer {
   readonly #ctx: Ctx;
@@ -40,7 +41,8 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
 
   /** VS Code gives back the panel that was open when the window closed. */
   deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    const agent = numberField(state, 'agent');
+    // A page that had no time to say what it showed: the window remembers the last agent.
+    const agent = numberField(state, 'agent') ?? numberField({ id: this.#remembered() }, 'id');
     this.#adopt(panel, agent === undefined ? null : agentId(agent));
     return Promise.resolve();
   }
@@ -57,7 +59,13 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
     }
     const entry = options.entry === undefined ? {} : { entry: options.entry };
     this.#relay?.show({ kind: 'show', agent, ...entry });
+    // One number: the editor's own storage is not for more (case 1).
+    void this.#ctx.extension.workspaceState.update(shownAgentKey, agent);
     void this.#title(agent);
+  }
+
+  #remembered(): unknown {
+    return this.#ctx.extension.workspaceState.get(shownAgentKey);
   }
 
   #adopt(panel: vscode.WebviewPanel, agent: AgentId | null): void {

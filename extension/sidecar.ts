@@ -5,9 +5,9 @@
 // finds the store owned is no error. Not here: when to start (connection.ts), talking to it.
 
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { access, readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -117,39 +117,60 @@ export class Launcher {
   }
 
   async #run(runtime: Runtime, store: string): Promise<Discovery> {
-    const { script, log, machine } = this.#launch;
-    const before = await readDiscovery(store);
-    const child = spawn(runtime.file, [script, '--store', store], {
-      cwd: homedir(),
-      detached: true,
-      env: environmentFor(runtime, machine().env),
-      stdio: 'ignore',
-      windowsHide: true,
-    });
+    const child = this.#spawn(runtime, store);
+    let said = '';
     let ended: string | null = null;
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString('utf8')).slice(-saidChars);
+    });
     child.once('error', (error) => (ended = error.message));
-    child.once('exit', (code, signal) => (ended = String(code ?? signal)));
-    child.unref();
-    log.info(`sidecar started, pid ${child.pid ?? 0}, store ${store}`);
-    const until = Date.now() + limits.startMs;
-    while (Date.now() < until) {
-      await sleep(limits.startLookMs);
-      const found = await readDiscovery(store);
-      if (found !== null && found.pid === child.pid) return found;
-      // Another window was quicker: its sidecar owns the store and its file is what we want.
-      if (ended === String(ownedExitCode) && found !== null) return found;
-      if (ended !== null && ended !== String(ownedExitCode)) break;
+    // `close` and not `exit`: by then all that it said has arrived.
+    child.once('close', (code, signal) => (ended = String(code ?? signal)));
+    try {
+      const until = Date.now() + limits.startMs;
+      while (Date.now() < until) {
+        await sleep(limits.startLookMs);
+        const found = await readDiscovery(store);
+        if (found !== null && found.pid === child.pid) return found;
+        // Another window was quicker: its sidecar owns the store and its file is what we want.
+        if (ended === String(ownedExitCode) && found !== null) return found;
+        if (ended !== null && ended !== String(ownedExitCode)) break;
+      }
+    } finally {
+      // It writes to its log from here on; an open pipe would tie it to this process.
+      child.stderr?.destroy();
+      child.unref();
     }
-    const tail = await logTail(store);
-    const end = ended === null ? `it did not listen within ${limits.startMs / 1000} s` : `it ended: ${ended}`;
-    log.error(`sidecar did not start, ${end}; file before: ${before?.pid ?? 'none'}\n${tail}`);
+    const end =
+      ended === null ? `it did not listen within ${limits.startMs / 1000} s` : `exit ${String(ended)}`;
+    const why = lastLine(said.trim() === '' ? await logTail(store) : said).replace(/^sidecar: /, '');
+    this.#launch.log.error(`the sidecar did not start, ${end}: ${said}`);
     throw new RoostError(
       'sidecar/failed',
-      `The Roost sidecar could not be started: ${end}. ${lastLine(tail)} See the log, then choose Restart.`,
+      why === ''
+        ? `The Roost sidecar could not be started (${end}). See the log, then choose Restart.`
+        : `The Roost sidecar could not be started (${end}): ${why}`,
       { pid: child.pid ?? null },
     );
   }
+
+  #spawn(runtime: Runtime, store: string): ChildProcess {
+    const { script, log, machine } = this.#launch;
+    const child = spawn(runtime.file, [script, '--store', store], {
+      // No folder of a person's: it could not be unmounted or removed while the sidecar runs.
+      cwd: path.parse(script).root,
+      detached: true,
+      env: environmentFor(runtime, machine().env),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      windowsHide: true,
+    });
+    log.info(`sidecar started, pid ${child.pid ?? 0}, store ${store}`);
+    return child;
+  }
 }
+
+/** Characters kept of what a starting sidecar says: a line, or a stack. */
+const saidChars = 16 * 1024;
 
 /** The discovery file of a store, or null when there is none that makes sense. */
 export async function readDiscovery(store: string): Promise<Discovery | null> {

@@ -11,7 +11,7 @@ import { emptyFleet } from '../../sidecar/protocol/fleet.ts';
 import type { Channel, Snapshot } from '../../sidecar/protocol/frame.ts';
 import { panelCommands } from '../../sidecar/protocol/panel.ts';
 import { root } from '../support/tool.ts';
-import { FakeSidecar, temporaryStore } from './fakeSidecar.ts';
+import { FakeSidecar, refusal, temporaryStore } from './fakeSidecar.ts';
 import { changeDetail, changeRow, hunk, requestRow } from './rows.ts';
 import { events, extensionContext, seen, standIn } from './vscode.ts';
 
@@ -206,6 +206,25 @@ test('Next Decision goes round requests, then changes, then begins again', async
   }
   assert.deepEqual(order, ['request', 'change', 'request', 'change']);
   assert.ok(before < asked());
+});
+
+test('a missing key is asked for, and what was typed is started with it', async () => {
+  let tries = 0;
+  sidecar.answers['agent/start'] = () => {
+    tries += 1;
+    return tries === 1
+      ? refusal('model/noKey', 'There is no key for scripted.')
+      : { agent: 7, turn: 8, name: 'lead' };
+  };
+  seen.answers = ['Set API Key', 'the-key'];
+  assert.deepEqual(await seen.commands.get('roost.newAgent')?.({ text: 'typed', open: false }), {
+    agent: 7,
+    turn: 8,
+    name: 'lead',
+  });
+  assert.equal(tries, 2);
+  const [first, second] = sidecar.calls.filter((call) => call.method === 'agent/start').slice(-2);
+  assert.deepEqual(first?.params, second?.params);
 });
 
 test('a failing command tells the person what happened', async () => {

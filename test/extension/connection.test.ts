@@ -133,7 +133,7 @@ test('four crashes in three minutes end the attempts; a person starts them again
   }
   await sidecar.crash();
   const failed = await reached('failed');
-  assert.match(failed.kind === 'failed' ? failed.message : '', /failed 4 times in 3 minutes/);
+  assert.match(failed.kind === 'failed' ? failed.message : '', /ended 4 times in 3 minutes/);
   await assert.rejects(connection.call('ping', {}), { code: 'sidecar/failed' });
   assert.equal(sidecar.starts, 4);
 

@@ -168,6 +168,10 @@ async function program(): Promise<void> {
   const store = process.argv[process.argv.indexOf('--store') + 1] ?? '';
   mkdirSync(store, { recursive: true });
   if (bad === 'owned') process.exit(75);
+  if (bad === 'says') {
+    process.stderr.write('sidecar: The folder is read-only. Choose another one.\n');
+    process.exit(1);
+  }
   if (bad === 'ends') {
     writeFileSync(path.join(store, 'sidecar.log'), 'the disk is on fire\n');
     process.exit(1);

@@ -94,7 +94,15 @@ test('a sidecar that ends tells its last words', async () => {
   const env = { ...process.env, ROOST_FAKE: 'ends' };
   await assert.rejects(launcher({ setting: process.execPath, env }).start(store), {
     code: 'sidecar/failed',
-    message: /it ended: 1\. the disk is on fire/,
+    message: /exit 1\): the disk is on fire/,
+  });
+});
+
+test('one that cannot even write its log says it on standard error', async () => {
+  const env = { ...process.env, ROOST_FAKE: 'says' };
+  await assert.rejects(launcher({ setting: process.execPath, env }).start(store), {
+    code: 'sidecar/failed',
+    message: /exit 1\): The folder is read-only\. Choose another one\./,
   });
 });
 

@@ -324,6 +324,7 @@ export function extensionContext(root: string): object {
   return {
     subscriptions: [] as { dispose(): void }[],
     extensionUri: Uri.file(root),
+    workspaceState: { get: () => undefined, update: () => Promise.resolve() },
     secrets: {
       get: (key: string) => Promise.resolve(kept.get(key)),
       store: (key: string, value: string) => Promise.resolve(void kept.set(key, value)),
