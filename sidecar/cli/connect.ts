@@ -23,7 +23,7 @@ import type { Frame } from '../protocol/frame.ts';
 import { callId } from '../protocol/ids.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import { build, protocolVersion } from '../protocol/version.ts';
-import { Failure } from './failure.ts';
+import { Failure, isLost } from './failure.ts';
 import { hasSecrets, secretOf } from './secrets.ts';
 import { startSidecar, type Starting } from './start.ts';
 
@@ -116,7 +116,7 @@ export class Wire {
 export async function connect(options: ConnectOptions): Promise<Wire> {
   const found = readDiscovery(options.store);
   const wire = found === null ? null : await attach(found, options);
-  if (wire !== null) return wire;
+  if (wire !== null && !(options.start && (await gaveWay(wire)))) return wire;
   if (!options.start) {
     throw new Failure(
       'sidecar/failed',
@@ -124,6 +124,27 @@ export async function connect(options: ConnectOptions): Promise<Wire> {
     );
   }
   return startAndAttach(options);
+}
+
+/**
+ * A newer build takes over from an older one, but only when no turn runs; an older one never replaces a newer one
+ * (DESIGN §2). True when the sidecar of this connection has ended.
+ */
+async function gaveWay(wire: Wire): Promise<boolean> {
+  if (build <= wire.hello.build) return false;
+  try {
+    const { running } = await wire.call('store/info', {});
+    if (0 < running) return false;
+    await wire.call('shutdown', {});
+  } catch (error) {
+    if (isLost(error)) return true;
+    throw error;
+  }
+  for (const untilMs = performance.now() + answerWithinMs; performance.now() < untilMs;) {
+    if (wire.lost) return true;
+    await sleep(lookEveryMs);
+  }
+  return false;
 }
 
 /** Starts one, and waits until it answers, or the one that was quicker. */

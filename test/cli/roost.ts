@@ -115,7 +115,7 @@ export class Store {
 
   private async end(): Promise<void> {
     const found = readDiscovery(this.directory);
-    if (found === null || !isRunning(found)) return;
+    if (found === null || found.pid === process.pid || !isRunning(found)) return;
     process.kill(found.pid, 'SIGTERM');
     await until('the sidecar has ended', () => !isRunning(found), 10_000);
   }
