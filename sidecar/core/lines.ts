@@ -18,7 +18,7 @@ export interface Edit {
  * Lines that a diff may add and remove before it falls back to matching unique lines only. The search costs the
  * square: 400 take 10 ms here, 1,000 take 50 ms (a synchronous step may take 10 ms, I18).
  */
-export const maxEdits = 400;
+const maxEdits = 400;
 /** The same between two matched lines of the fallback; beyond it the whole run counts as replaced. */
 const maxEditsInGap = 60;
 

@@ -12,6 +12,7 @@ import type { Worktrees } from '../workspace/worktree.ts';
 import { fieldsOf } from './fields.ts';
 import { locate } from './locate.ts';
 import { slowSearch } from './slowSearch.ts';
+import type { Found, SearchInput, SearchPlace } from './slowSearch.ts';
 import { failure, refuse, schemaOf } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
@@ -38,12 +39,6 @@ const spec = {
     ['pattern'],
   ),
 };
-
-export interface SearchInput {
-  readonly pattern: string;
-  readonly path: string;
-  readonly glob: string | null;
-}
 
 function inputOf(job: ToolJob): SearchInput | string {
   const fields = fieldsOf('search', job.input);
@@ -99,19 +94,6 @@ async function packagedRipgrep(): Promise<string | null> {
   }
 }
 
-export interface SearchPlace {
-  readonly root: string;
-  readonly target: string;
-  readonly signal: AbortSignal;
-}
-
-/** Matching lines, `path:line:text`; `cut` says why there may be more; `problem` that the pattern is wrong. */
-export interface Found {
-  readonly lines: readonly string[];
-  readonly cut: string | null;
-  readonly problem: string | null;
-}
-
 /** Null: this ripgrep cannot be started. */
 function byRipgrep(program: string, input: SearchInput, place: SearchPlace): Promise<Found | null> {
   const args = [
@@ -150,6 +132,7 @@ function byRipgrep(program: string, input: SearchInput, place: SearchPlace): Pro
     );
     const onAbort = (): void => stop('it was interrupted');
     place.signal.addEventListener('abort', onAbort, { once: true });
+    if (place.signal.aborted) onAbort();
     child.stdout.setEncoding('utf8');
     child.stdout.on('data', (chunk: string) => {
       if (cut !== null) return;

@@ -9,7 +9,25 @@ import picomatch from 'picomatch';
 import { limits } from '../runtime/limits.ts';
 import { readWhole } from '../workspace/files.ts';
 import { notText, shownText } from '../workspace/bytes.ts';
-import type { Found, SearchInput, SearchPlace } from './search.ts';
+
+export interface SearchInput {
+  readonly pattern: string;
+  readonly path: string;
+  readonly glob: string | null;
+}
+
+export interface SearchPlace {
+  readonly root: string;
+  readonly target: string;
+  readonly signal: AbortSignal;
+}
+
+/** Matching lines, `path:line:text`; `cut` says why there may be more; `problem` that the pattern is wrong. */
+export interface Found {
+  readonly lines: readonly string[];
+  readonly cut: string | null;
+  readonly problem: string | null;
+}
 
 interface Walk {
   readonly input: SearchInput;

@@ -46,7 +46,6 @@ const layers = {
       'ajv',
       'diff',
       'ignore',
-      'node-diff3',
       'picomatch',
       'valibot',
     ],
@@ -55,7 +54,7 @@ const layers = {
   workspace: {
     at: '^sidecar/workspace/',
     may: adapter,
-    packages: ['diff', 'ignore', 'node-diff3', 'picomatch', 'valibot'],
+    packages: ['diff', 'ignore', 'picomatch', 'valibot'],
     node: system,
   },
   platform: { at: '^sidecar/platform/', may: adapter, node: [...system, 'net'] },

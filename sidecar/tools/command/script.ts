@@ -192,6 +192,6 @@ export function jobText(job: RunJob): string {
 }
 
 /** A word that every POSIX shell reads back as the same bytes. */
-export function quoted(word: string): string {
+function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
