@@ -99,6 +99,25 @@ test('ls, result, wait, send, interrupt', async (t) => {
   assert.equal(one(ended.lines, 'result')['outcome'], 'interrupted');
 });
 
+test('review lists changes, shows hunks, and a verdict is on the disk afterwards', async (t) => {
+  const store = new Store(t, [
+    { task: 'edit', tool: 'write', say: [{ text: 'written' }] },
+    { task: 'edit', say: [{ call: 'write', input: { path: 'a.txt', text: 'agent\n' } }] },
+  ]);
+  const file = path.join(store.workspace, 'a.txt');
+  fs.writeFileSync(file, 'person\n');
+  await store.lines('run', '--new', '--agent', 'lead', '--mode', 'edits', ...store.model, '--', 'edit');
+  assert.equal(fs.readFileSync(file, 'utf8'), 'agent\n');
+  const listed = one(await store.lines('review', 'lead'), 'change');
+  assert.deepEqual([listed['label'], listed['state']], ['a.txt', 'open']);
+  const shown = one(await store.lines('review', 'show', String(listed['id'])), 'change');
+  assert.equal((shown['hunks'] as unknown[]).length, 1);
+  const verdict = one(await store.lines('review', 'reject', String(listed['id'])), 'verdict');
+  assert.equal(verdict['state'], 'applied');
+  assert.equal(fs.readFileSync(file, 'utf8'), 'person\n');
+  assert.deepEqual(await store.lines('review'), []);
+});
+
 test('wrong usage and unknown things are exit code 2, one line on standard error', async (t) => {
   const store = new Store(t);
   const cases: [args: string[], says: RegExp][] = [
