@@ -39,6 +39,7 @@ export function openCall(step: Step, id: number): CallRecord | null {
 export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const job = jobOf(step, agent, call);
   const { rt } = step;
+  step.takenUp.add(call.id);
   step.unsettled.add(agent.id);
   step.callsChanged(agent.id);
   step.after(() => {
@@ -111,6 +112,7 @@ function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { data } = evidenceOf(call);
   const { rt } = step;
   setCall(step, call, { state: 'started', started: step.nowMs });
+  step.takenUp.add(call.id);
   agent.doing = firstLine(
     `${call.tool}: ${Object.values(job.input).find((value) => typeof value === 'string') ?? ''}`,
     limits.taskChars,
@@ -147,13 +149,17 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
 /** Gives back what a started call holds: its command slot, unless that is lent out already, and its place in memory. */
 export function releaseCall(step: Step, call: CallRecord): void {
   const { rt } = step;
-  if (call.state === 'started' && evidenceOf(call).slot && !isLent(step, call.id))
-    step.slots.commandUsed -= 1;
+  const holds = isOurs(step, call.id) && call.state === 'started' && evidenceOf(call).slot;
+  if (holds && !isLent(step, call.id)) step.slots.commandUsed -= 1;
   step.after(() => {
     rt.lent.delete(call.id);
     rt.calling.delete(call.id);
   });
 }
+
+/** Whether this process looks after a call. Calls of a turn in quarantine are left as the last process left them. */
+export const isOurs = (step: Step, call: number): boolean =>
+  step.takenUp.has(call) || step.rt.calling.has(call);
 
 /** Whether the slot of a command is lent out, as this step will leave it. */
 export const isLent = (step: Step, call: number): boolean => step.lends.get(call) ?? step.rt.lent.has(call);
@@ -165,7 +171,7 @@ export function onLend(step: Step, id: number, lent: boolean): void {
   if (call === null || call.state !== 'started' || !evidenceOf(call).slot || isLent(step, id) === lent)
     return;
   // A command of a turn in quarantine runs on, but this process holds no slot for it yet.
-  if (rt.calling.has(id)) step.slots.commandUsed += lent ? -1 : 1;
+  if (isOurs(step, id)) step.slots.commandUsed += lent ? -1 : 1;
   step.lends.set(id, lent);
   step.after(() => void (lent ? rt.lent.add(id) : rt.lent.delete(id)));
 }

@@ -28,11 +28,9 @@ export function stopWork(step: Step, agent: AgentRecord, text: string): void {
   giveUpAttempt(step, agent);
   leaveQueues(step, agent.id);
   dropWaits(step, agent.id);
-  // Calls of a turn in quarantine were not taken up by this process: they hold nothing that could be given back.
-  const held = agent.why !== 'quarantine';
   for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice })) {
     step.after(() => step.rt.calling.get(call.id)?.());
-    if (held) releaseCall(step, call);
+    releaseCall(step, call);
     finishCall(step, agent, call, { status: 'interrupted', text });
   }
   withdrawRequests(step, agent);

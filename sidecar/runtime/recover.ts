@@ -4,7 +4,7 @@
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
-import { evidenceOf, hearTool, isLent, prepareCall } from './calls.ts';
+import { evidenceOf, hearTool, isLent, isOurs, prepareCall } from './calls.ts';
 import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage } from './event.ts';
 import { inputOf, jobOf } from './jobs.ts';
@@ -82,7 +82,7 @@ export function takeUpCalls(step: Step, agent: AgentRecord): void {
 /** Planned calls start, verbs go on, pure calls run again, started ones are judged by their evidence; none is silently run twice (I3). */
 function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { rt } = step;
-  if (rt.calling.has(call.id)) return;
+  if (isOurs(step, call.id)) return;
   if (call.state === 'planned') {
     const queued = step.store.range('ready.agent', [agent.id], { limit: limits.slice });
     if (!queued.some((place) => place.call === call.id)) prepareCall(step, agent, call);
@@ -94,6 +94,7 @@ function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
     if (call.tool === 'interrupt_agent') runVerb(step, agent, call, inputOf(step, call));
     return;
   }
+  step.takenUp.add(call.id);
   const { slot, data } = evidenceOf(call);
   if (slot && !isLent(step, call.id)) step.slots.commandUsed += 1;
   const job = jobOf(step, agent, call);

@@ -45,6 +45,8 @@ export class Step {
   planning: CallRecord | null = null;
   /** Held budget came free: agents that wait for some look again, once a step. */
   budgetFreed = false;
+  /** Calls that this step has prepared, started or taken up: `rt.calling` has them after the commit. */
+  readonly takenUp = new Set<number>();
   /** Calls that got their result in this step: what was to be done for them after the commit is not done any more. */
   readonly closedCalls = new Set<number>();
   /** Slots of commands that were lent out (true) or taken back in this step: `rt.lent` follows after the commit. */

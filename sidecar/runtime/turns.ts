@@ -25,7 +25,18 @@ type TurnStart = Pick<TurnRecord, 'agent' | 'state' | 'cause' | 'sender' | 'text
 
 /** Adds a turn that has not begun; returns its id. */
 export function insertTurn(step: Step, start: TurnStart): number {
-  const none = { outcome: null, brief: '', answer: 0, result: null, rounds: 0, tries: 0, empties: 0, ended: 0 };
+  const none = {
+    outcome: null,
+    brief: '',
+    answer: 0,
+    last: 0,
+    bytes: 0,
+    result: null,
+    rounds: 0,
+    tries: 0,
+    empties: 0,
+    ended: 0,
+  };
   return step.store.insert('turn', { ...start, ...none, started: step.nowMs });
 }
 
@@ -81,15 +92,17 @@ export interface Ending {
  */
 export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   const turn = agent.turn;
+  const said = ending.outcome === 'done' ? '' : head(ending.text, limits.briefChars);
+  const last = step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: said });
   step.store.update('turn', turn, {
     state: 'ended',
     outcome: ending.outcome,
     brief: head(ending.text, limits.briefChars),
     answer: ending.answer,
+    last,
+    bytes: agent.bytes,
     ended: step.nowMs,
   });
-  const said = ending.outcome === 'done' ? '' : head(ending.text, limits.briefChars);
-  step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: said });
   if (agent.phase === 'ready') leaveQueues(step, agent.id);
   if (agent.phase === 'waiting') clearTimers(step, agent.id, 'rate');
   agent.turn = 0;

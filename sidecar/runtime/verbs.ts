@@ -57,6 +57,7 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
 
 function begin(step: Step, call: CallRecord): void {
   setCall(step, call, { state: 'started', started: step.nowMs });
+  step.callsChanged(call.agent);
 }
 
 interface Say {

@@ -255,7 +255,8 @@ export class Workload {
     call.at = process;
     if (this.#sim.post(event)) return;
     call.at = null;
-    world.later(100 + chance.around(100), () => this.#again(call)); // nobody there, or overloaded
+    // Nobody is there, or too many wait: later, and later still each time.
+    world.later(100 + chance.around(100 * 2 ** Math.min(call.tries, 7)), () => this.#again(call));
   }
 
   #replied(call: Call, said: Said): void {
