@@ -1,6 +1,7 @@
 // The end of a command in words for the model: how it ended in the first line, then its output, whole or head
 // and tail.
 
+import { isUtf8 } from 'node:buffer';
 import os from 'node:os';
 import type { ToolOutcome } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
@@ -39,7 +40,9 @@ function firstLineOf(end: Extract<CommandEnd, { kind: 'exit' }>, runMs: number):
 
 function told(status: ToolOutcome['status'], line: string, output: Output): ToolOutcome {
   if (output.totalBytes === 0) return { status, text: `${line}\n[no output]` };
-  const room = limits.resultBytes - Buffer.byteLength(line) - 100;
+  // A byte that is not UTF-8 is shown as three.
+  const worst = isUtf8(output.bytes) ? 1 : 3;
+  const room = Math.floor((limits.resultBytes - Buffer.byteLength(line) - 100) / worst);
   if (output.bytes.length <= room) return { status, text: `${line}\n${shown(output.bytes)}` };
   const headBytes = Math.floor(room * limits.outputHeadShare);
   const head = wholeLines(output.bytes.subarray(0, headBytes), 'end');
