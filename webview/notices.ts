@@ -1,6 +1,6 @@
 // A line across the top of a view: what is wrong, and the command that helps.
 
-import { html } from 'lit-html';
+import { html, nothing } from 'lit-html';
 import type { TemplateResult } from 'lit-html';
 import type { Connection, PanelCommand } from '../sidecar/protocol/panel.ts';
 import { icon } from './icons.ts';
@@ -11,11 +11,13 @@ export interface Notice {
   readonly icon: IconName;
   readonly tone: 'info' | 'warning' | 'error';
   readonly text: string;
+  /** More of it, for whoever points at it. */
+  readonly title?: string;
   readonly commands: readonly { readonly command: PanelCommand; readonly label: string }[];
 }
 
 export function noticeTemplate(notice: Notice, run: (command: PanelCommand) => void): TemplateResult {
-  return html`<div class="notice" data-tone=${notice.tone}>
+  return html`<div class="notice" data-tone=${notice.tone} title=${notice.title ?? nothing}>
     ${icon(notice.icon)}<span>${notice.text}</span>${notice.commands.map(
       ({ command, label }) => html`<button class="secondary" @click=${() => run(command)}>${label}</button>`,
     )}

@@ -62,8 +62,6 @@ export const english = {
   'model.scripted': 'scripted',
   'model.scriptedChip': 'Scripted model, no real AI',
   'model.scriptedLong': 'Scripted model: no real AI. Its answers come from a script file.',
-  'model.scriptedSome':
-    'Some agents use a scripted model: no real AI, their answers come from a script file.',
 
   'tree.label': 'Agents',
   'tree.filter': 'Filter agents',

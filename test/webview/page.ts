@@ -173,8 +173,17 @@ function pageHtml(view: ViewKind, theme: Theme, before: string): string {
     <script nonce="roost">${fakeApi}${before}</script><script nonce="roost" src="webview.js"></script></body></html>`;
 }
 
+/** The variables of a theme, and what the editor's own style sheet does to the elements of a page. */
 function themeCss(view: ViewKind, theme: Theme): string {
   const variables = Object.entries(themes[theme]).map(([name, value]) => `--vscode-${name}: ${value};`);
   const background = view === 'tree' ? 'sideBar-background' : 'editor-background';
-  return `:root { ${variables.join(' ')} } body { background: var(--vscode-${background}); padding: 0 20px; }`;
+  return `:root { ${variables.join(' ')} } body { background: var(--vscode-${background}); }
+    @layer vscode-default {
+      body { padding: 0 20px; color: var(--vscode-editor-foreground); font-family: var(--vscode-font-family); }
+      code { padding: 1px 3px; border-radius: 4px; color: var(--vscode-textPreformat-foreground);
+        background: var(--vscode-textPreformat-background); font-family: var(--vscode-editor-font-family); }
+      pre code { padding: 0; }
+      blockquote { border-left: 5px solid var(--vscode-textBlockQuote-border); }
+      kbd { padding: 1px 3px; border-bottom: 1px solid; box-shadow: inset 0 -1px 0 black; }
+    }`;
 }

@@ -187,7 +187,13 @@ export class TreeView {
     }
     const scripted = this.#model.window?.rows.some((row) => isScripted(row.agent.model)) ?? false;
     if (scripted || this.#fleet?.scripted === true) {
-      notices.push({ icon: 'info', tone: 'info', text: say('model.scriptedSome'), commands: [] });
+      notices.push({
+        icon: 'info',
+        tone: 'info',
+        text: say('model.scriptedChip'),
+        title: say('model.scriptedLong'),
+        commands: [],
+      });
     }
     return notices;
   }
