@@ -13,7 +13,7 @@ import type { FleetState } from './protocol/fleet.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
 import type { Json, JsonObject } from './protocol/json.ts';
 import type { ChangeDetail, ChangeRow, Verdict } from './protocol/change.ts';
-import type { DoctorFinding, TurnResult } from './protocol/methods.ts';
+import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult } from './protocol/methods.ts';
 import type { RequestRow } from './protocol/request.ts';
 import type { ModelInfo, ProviderSpec } from './protocol/settings.ts';
 import type { OpenCall } from './protocol/transcript.ts';
@@ -338,6 +338,13 @@ export interface Reads {
   blobBytes(id: number): Uint8Array | null;
   turn(id: number): TurnResult | undefined;
   lastTurn(agent: number): TurnResult | undefined;
+  /** Queued turns of an agent, oldest first. */
+  queue(
+    agent: number,
+    after: number,
+    limit: number,
+  ): { readonly rows: readonly QueuedTurn[]; readonly more: boolean };
+  budget(agent: number): BudgetState | undefined;
   requests(after: number, limit: number): { readonly rows: readonly RequestRow[]; readonly more: boolean };
   requestsOf(agent: number): readonly RequestRow[];
   openCalls(agent: number): readonly OpenCall[];

@@ -109,6 +109,9 @@ export interface TurnRecord {
   brief: string;
   /** Entry that holds the whole of it; 0: none. */
   answer: number;
+  /** Its last entry, and the bytes of the transcript up to it, once it has ended: where a fork may begin. */
+  last: number;
+  bytes: number;
   /** JSON given to submit_result. */
   result: string | null;
   /** Answers that the model gave. */

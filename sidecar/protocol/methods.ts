@@ -35,6 +35,19 @@ export interface TurnResult {
   readonly result: JsonObject | null;
 }
 
+export interface QueuedTurn {
+  readonly turn: TurnId;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+/** A branch's limits and what it has spent; what is held by requests in flight comes on top. */
+export interface BudgetState {
+  readonly limits: Budget;
+  readonly spent: { readonly microUsd: number; readonly tokens: number; readonly agents: number };
+  readonly held: { readonly microUsd: number; readonly tokens: number };
+}
+
 export interface StoreInfo {
   readonly directory: string;
   readonly pid: number;
@@ -125,6 +138,62 @@ export interface Methods {
     params: { readonly agent: AgentId; readonly branch: boolean; readonly key: string };
     /** Agents whose turn was stopped. */
     result: { readonly stopped: number };
+  };
+
+  /**
+   * A new agent beside this one that shares its transcript up to the end of `turn` (null: its newest turn) and goes
+   * on with `text`. Nothing is copied.
+   */
+  'agent/fork': {
+    params: {
+      readonly agent: AgentId;
+      readonly turn: TurnId | null;
+      readonly name?: string;
+      readonly text: string;
+      readonly key: string;
+    };
+    result: { readonly agent: AgentId; readonly turn: TurnId; readonly name: string };
+  };
+  'agent/rename': {
+    params: { readonly agent: AgentId; readonly name: string; readonly key: string };
+    result: { readonly name: string };
+  };
+  /** From the next round on. Another model breaks the cached prefix of the conversation. */
+  'agent/configure': {
+    params: {
+      readonly agent: AgentId;
+      readonly model?: string;
+      readonly mode?: Mode;
+      readonly isolation?: Isolation;
+      readonly key: string;
+    };
+    result: Record<string, never>;
+  };
+  /** Ends an agent and all below it for good: what is at work is stopped, nothing starts under it any more. */
+  'agent/close': {
+    params: { readonly agent: AgentId; readonly key: string };
+    result: { readonly stopped: number };
+  };
+  /** Does the last turn once more, when it did not end well. */
+  'turn/retry': {
+    params: { readonly agent: AgentId; readonly key: string };
+    result: { readonly turn: TurnId };
+  };
+  /** Messages that wait for their turn, oldest first. */
+  'queue/list': {
+    params: { readonly agent: AgentId; readonly after: TurnId | null; readonly limit: number };
+    result: { readonly rows: readonly QueuedTurn[]; readonly more: boolean };
+  };
+  /** Takes a message back that has not begun. */
+  'queue/remove': {
+    params: { readonly turn: TurnId; readonly key: string };
+    result: { readonly removed: boolean };
+  };
+  'budget/get': { params: { readonly agent: AgentId }; result: BudgetState };
+  /** Sets the limits that are named; null takes one away. Turns that waited for budget look again. */
+  'budget/set': {
+    params: { readonly agent: AgentId; readonly budget: Partial<Budget>; readonly key: string };
+    result: BudgetState;
   };
 
   'turn/result': { params: { readonly turn?: TurnId; readonly agent?: AgentId }; result: TurnResult };

@@ -22,6 +22,8 @@ type ReadMethod = Extract<
   | 'change/list'
   | 'change/get'
   | 'store/doctor'
+  | 'queue/list'
+  | 'budget/get'
 >;
 
 export type Answers = {
@@ -60,6 +62,15 @@ export function createAnswers(reads: Reads, detail: Review['detail']): Answers {
       return new Promise((resolve) => detail(found.row, found.file, resolve));
     },
     'store/doctor': () => examine(reads),
+    'queue/list': ({ agent, after, limit }) => {
+      findAgent(reads, agent);
+      return fitPage(reads.queue(agent, after ?? 0, rows(limit)));
+    },
+    'budget/get': ({ agent }) => {
+      const state = reads.budget(agent);
+      if (state !== undefined) return state;
+      throw new RoostError('agent/unknown', `There is no agent ${agent}.`, { agent });
+    },
   };
 }
 

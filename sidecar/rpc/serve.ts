@@ -264,6 +264,13 @@ class Serving {
         this.#commit((reply) => ({ kind: 'request/answerMany', params, reply })),
       'change/verdict': (params) => this.#commit((reply) => ({ kind: 'change/verdict', params, reply })),
       'provider/set': (params) => this.#commit((reply) => ({ kind: 'provider/set', params, reply })),
+      'agent/fork': (params) => this.#commit((reply) => ({ kind: 'agent/fork', params, reply })),
+      'agent/rename': (params) => this.#commit((reply) => ({ kind: 'agent/rename', params, reply })),
+      'agent/configure': (params) => this.#commit((reply) => ({ kind: 'agent/configure', params, reply })),
+      'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
+      'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
+      'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
+      'budget/set': (params) => this.#commit((reply) => ({ kind: 'budget/set', params, reply })),
     };
   }
 

@@ -16,7 +16,7 @@ import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
 import { interruptWaits } from './waits.ts';
 
-function refuse<T>(step: Step, reply: Reply<T>, code: ErrorCode, message: string): void {
+export function refuse<T>(step: Step, reply: Reply<T>, code: ErrorCode, message: string): void {
   step.after(() => reply({ ok: false, code, message }));
 }
 
@@ -61,7 +61,7 @@ function accept(step: Step, reply: Reply<Result<'agent/start'>>, agent: AgentRec
   step.after(() => reply({ ok: true, value }));
 }
 
-interface Problem {
+export interface Problem {
   readonly code: ErrorCode;
   readonly message: string;
 }
@@ -107,7 +107,7 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
   return null;
 }
 
-function textProblem(text: string): Problem | null {
+export function textProblem(text: string): Problem | null {
   if (text.trim() === '')
     return { code: 'request/invalid', message: 'The text is empty. Say what is to be done.' };
   if (utf8Bytes(text) > limits.messageBytes) {
@@ -134,8 +134,9 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
   if (again !== null) return void step.after(() => reply({ ok: true, value: again }));
   const text = textProblem(params.text);
   if (text !== null) return refuse(step, reply, text.code, text.message);
-  if (agent.closed !== 0)
-    return refuse(step, reply, 'agent/closed', `${agent.name} is closed. Start another agent.`);
+  const closed = step.lineage(agent.id).find((each) => each.closed !== 0);
+  if (closed !== undefined)
+    return refuse(step, reply, 'agent/closed', `${closed.name} is closed. Start another agent.`);
   const busy = agent.phase !== 'idle';
   if (busy && params.delivery === 'reject') {
     return refuse(

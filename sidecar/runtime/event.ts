@@ -23,6 +23,13 @@ export const runtimeMethods = [
   'request/answerMany',
   'change/verdict',
   'provider/set',
+  'agent/fork',
+  'agent/rename',
+  'agent/configure',
+  'agent/close',
+  'turn/retry',
+  'queue/remove',
+  'budget/set',
 ] as const satisfies readonly MethodName[];
 export type RuntimeMethod = (typeof runtimeMethods)[number];
 
@@ -58,6 +65,8 @@ export type RuntimeEvent =
     }
   /** Held budget came free: agents that waited for it look again, from this id on. */
   | { readonly kind: 'budgetsMore'; readonly after: number }
+  /** A budget was raised: those whose question is thereby answered look again too, from this id on. */
+  | { readonly kind: 'raisedMore'; readonly after: number }
   /** More turns wait for slots than one step starts. */
   | { readonly kind: 'admit' }
   /** Agents that waited for a key look again, from this id on. */

@@ -7,6 +7,8 @@ import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import type { RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { limits } from './limits.ts';
+import { onBudgetSet, onRaised } from './budgets.ts';
+import { onClose, onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice } from './notices.ts';
 import { onRecover } from './recover.ts';
 import { onModelEnd } from './rounds.ts';
@@ -49,6 +51,22 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return wakeWaiting(step, 'key', event.after);
     case 'budgetsMore':
       return wakeWaiting(step, 'budget', event.after);
+    case 'raisedMore':
+      return onRaised(step, event.after);
+    case 'agent/fork':
+      return onFork(step, event);
+    case 'agent/rename':
+      return onRename(step, event);
+    case 'agent/configure':
+      return onConfigure(step, event);
+    case 'agent/close':
+      return onClose(step, event);
+    case 'turn/retry':
+      return onRetry(step, event);
+    case 'queue/remove':
+      return onQueueRemove(step, event);
+    case 'budget/set':
+      return onBudgetSet(step, event);
     case 'lend':
       return onLend(step, event.call, event.lent);
     case 'alarm':

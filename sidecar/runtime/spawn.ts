@@ -24,6 +24,8 @@ export interface Birth {
   readonly mode: Mode;
   readonly place: number;
   readonly key: string | null;
+  /** The prefix that it shares with the agent it was forked from. */
+  readonly fork?: { readonly forkAgent: number; readonly forkEntry: number; readonly bytes: number };
 }
 
 /**
@@ -31,7 +33,7 @@ export interface Birth {
  * make of it: one insert instead of an insert and an update.
  */
 export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; readonly turn: number } {
-  const { text, ...fields } = birth;
+  const { text, fork, ...fields } = birth;
   const parent = birth.parent === 0 ? null : step.agent(birth.parent);
   const id = step.store.nextId('agent');
   const task = firstLine(text, limits.taskChars);
@@ -46,6 +48,7 @@ export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; r
     since: step.nowMs,
     created: step.nowMs,
     noticeGap: limits.noticeFirstMs,
+    ...fork,
   };
   const cause = parent === null ? 'message' : 'spawn';
   const turn = insertTurn(step, {

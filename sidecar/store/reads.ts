@@ -12,7 +12,7 @@ import type { AttentionState } from '../protocol/attention.ts';
 import type { ChangeRow } from '../protocol/change.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { FleetState } from '../protocol/fleet.ts';
-import type { TurnResult } from '../protocol/methods.ts';
+import type { TurnResult, BudgetState, QueuedTurn } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { OpenCall } from '../protocol/transcript.ts';
 import type { TreeQuery, TreeWindow } from '../protocol/tree.ts';
@@ -21,6 +21,7 @@ import { AttentionReads } from './attentionReads.ts';
 import { examine } from './doctor.ts';
 import { EntryReads } from './entryReads.ts';
 import { schemaVersion } from './schema.ts';
+import { ManageReads } from './manageReads.ts';
 import { TreeReads } from './treeReads.ts';
 
 interface Page<Row> {
@@ -35,6 +36,7 @@ export class SqliteReads implements Reads {
   readonly #entries: EntryReads;
   readonly #attention: AttentionReads;
   readonly #tree: TreeReads;
+  readonly #manage: ManageReads;
 
   /** `file` is the path of the database, for its size. */
   constructor(database: DatabaseConstructor.Database, file: string) {
@@ -44,10 +46,19 @@ export class SqliteReads implements Reads {
     this.#entries = new EntryReads(database);
     this.#attention = new AttentionReads(database, this.#agents, this.#entries);
     this.#tree = new TreeReads(database, this.#agents);
+    this.#manage = new ManageReads(database);
   }
 
   agent(id: number): AgentRow | undefined {
     return this.#agents.agent(id);
+  }
+
+  queue(agent: number, after: number, limit: number): Page<QueuedTurn> {
+    return this.#manage.queue(agent, after, limit);
+  }
+
+  budget(agent: number): BudgetState | undefined {
+    return this.#manage.budget(agent);
   }
 
   agentByName(path: string): AgentRow | undefined {

@@ -106,6 +106,8 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     started: integer,
     ended: integer,
     answer: integer,
+    last: integer,
+    bytes: integer,
     key: textOrNull,
     brief: text,
     text: textOrNull,

@@ -184,7 +184,7 @@ export class World {
         plan: () => undefined,
         write: () => undefined,
         measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
-      rebase: ({ base }) => base,
+        rebase: ({ base }) => base,
       },
       clock: {
         nowMs: () => this.nowMs,

@@ -82,6 +82,8 @@ export function turnRow(own: Partial<New<TurnRecord>> = {}): New<TurnRecord> {
     outcome: null,
     brief: '',
     answer: 0,
+    last: 0,
+    bytes: 0,
     result: null,
     rounds: 0,
     tries: 0,

@@ -1,0 +1,179 @@
+// What people do with agents besides talking to them: fork, rename, configure, close, retry, take a message back.
+
+import { must } from '../core/assert.ts';
+import type { AgentRecord, TurnRecord } from '../core/rows.ts';
+import { agentId, turnId } from '../protocol/ids.ts';
+import type { Params } from '../protocol/methods.ts';
+import { refuse, textProblem } from './agents.ts';
+import type { ClientEvent } from './event.ts';
+import { interruptAgent } from './interrupt.ts';
+import { bear, freeName, spawnProblem } from './spawn.ts';
+import type { Step } from './step.ts';
+import { insertTurn, openTurn } from './turns.ts';
+
+type Event<K extends ClientEvent['kind']> = Extract<ClientEvent, { kind: K }>;
+
+const unknown = (id: number): string => `There is no agent ${id}.`;
+
+/** Forks an agent at the end of a turn: the prefix is shared by reference, so it costs the same at any length. */
+export function onFork(step: Step, event: Event<'agent/fork'>): void {
+  const { params, reply } = event;
+  const known = step.store.range('agent.key', [params.key], { limit: 1 })[0];
+  if (known !== undefined) {
+    const first = must(step.store.range('turn.agent', [known.id], { limit: 1 })[0], 'an agent has a turn', {
+      id: known.id,
+    });
+    const value = { agent: agentId(known.id), turn: turnId(first.id), name: known.name };
+    return void step.after(() => reply({ ok: true, value }));
+  }
+  const source = step.findAgent(params.agent);
+  if (source === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
+  const at = forkPoint(step, source, params);
+  if (at === null) {
+    return refuse(
+      step,
+      reply,
+      'turn/unknown',
+      `That is no turn of ${source.name} that has ended. Fork at the end of one.`,
+    );
+  }
+  const problem = textProblem(params.text);
+  if (problem !== null) return refuse(step, reply, problem.code, problem.message);
+  const limit = source.parent === 0 ? null : spawnProblem(step, step.agent(source.parent), 1);
+  if (limit !== null) return refuse(step, reply, 'budget/spent', limit);
+  const { parent, profile, model, isolation, mode, place } = source;
+  const name = freeName(step, parent, params.name ?? `${source.name}-fork`);
+  const fork = { forkAgent: source.id, forkEntry: at.last, bytes: at.bytes };
+  const { agent, turn } = bear(step, {
+    parent,
+    name,
+    profile,
+    model,
+    isolation,
+    mode,
+    place,
+    fork,
+    text: params.text,
+    key: params.key,
+  });
+  const value = { agent: agentId(agent.id), turn: turnId(turn), name };
+  step.after(() => reply({ ok: true, value }));
+}
+
+/** The ended turn at which the fork begins; null when there is none such. */
+function forkPoint(step: Step, source: AgentRecord, params: Params<'agent/fork'>): TurnRecord | null {
+  const turn =
+    params.turn === null
+      ? step.store
+          .range('turn.agent', [source.id], { newest: true, limit: 20 })
+          .find((each) => each.state === 'ended')
+      : step.store.get('turn', params.turn);
+  return turn === undefined || turn.agent !== source.id || turn.last === 0 ? null : turn;
+}
+
+/** Gives an agent another name, the wanted one or that with the first free number. */
+export function onRename(step: Step, event: Event<'agent/rename'>): void {
+  const { params, reply } = event;
+  const agent = step.findAgent(params.agent);
+  if (agent === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
+  if (!/^[\w.-]{1,60}$/.test(params.name)) {
+    return refuse(
+      step,
+      reply,
+      'request/invalid',
+      `"${params.name}" cannot be a name: use 1 to 60 letters, digits, dots, - or _.`,
+    );
+  }
+  if (agent.name !== params.name) agent.name = freeName(step, agent.parent, params.name);
+  const { name } = agent;
+  step.after(() => reply({ ok: true, value: { name } }));
+}
+
+/** Another model, mode or isolation, from the next round on. */
+export function onConfigure(step: Step, event: Event<'agent/configure'>): void {
+  const { params, reply } = event;
+  const agent = step.findAgent(params.agent);
+  if (agent === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
+  if (params.model !== undefined && step.rt.model.info(params.model) === null) {
+    return refuse(
+      step,
+      reply,
+      'model/unknown',
+      `"${params.model}" names no model that Roost can reach. Set its provider first.`,
+    );
+  }
+  if (params.isolation !== undefined && agent.changes > 0 && params.isolation !== agent.isolation) {
+    return refuse(
+      step,
+      reply,
+      'agent/busy',
+      `${agent.name} has changes without a verdict. Review them before its isolation changes.`,
+    );
+  }
+  agent.model = params.model ?? agent.model;
+  agent.mode = params.mode ?? agent.mode;
+  agent.isolation = params.isolation ?? agent.isolation;
+  step.after(() => reply({ ok: true, value: {} }));
+}
+
+/** Closes an agent: nothing starts under it any more, and what is at work below it is stopped, in pages. */
+export function onClose(step: Step, event: Event<'agent/close'>): void {
+  const { params, reply } = event;
+  const agent = step.findAgent(params.agent);
+  if (agent === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
+  agent.closed = Math.max(1, agent.closed);
+  const stopped = interruptAgent(step, agent, 'Closed by a person.') ? 1 : 0;
+  step.after(() =>
+    step.rt.post({ kind: 'interruptMore', parents: [agent.id], after: 0, stopped, call: 0, reply }),
+  );
+}
+
+/** Opens the last turn's work once more, as a turn of its own. */
+export function onRetry(step: Step, event: Event<'turn/retry'>): void {
+  const { params, reply } = event;
+  const agent = step.findAgent(params.agent);
+  if (agent === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
+  const known = step.store.range('turn.key', [params.key], { limit: 1 })[0];
+  if (known !== undefined)
+    return void step.after(() => reply({ ok: true, value: { turn: turnId(known.id) } }));
+  if (step.lineage(agent.id).some((each) => each.closed !== 0)) {
+    return refuse(step, reply, 'agent/closed', `${agent.name} is closed. Start another agent.`);
+  }
+  if (agent.phase !== 'idle' || agent.outcome === null || agent.outcome === 'done') {
+    return refuse(
+      step,
+      reply,
+      'turn/none',
+      `${agent.name} has no turn that ended badly. Send it a message instead.`,
+    );
+  }
+  const turn = insertTurn(step, {
+    agent: agent.id,
+    state: 'open',
+    cause: 'retry',
+    sender: 0,
+    text: null,
+    key: params.key,
+  });
+  step.addEntry(agent, turn, { kind: 'note', text: '[roost] A person asks you to try again.' });
+  openTurn(step, agent, turn, 0);
+  step.after(() => reply({ ok: true, value: { turn: turnId(turn) } }));
+}
+
+/** Takes a queued message back. One that has begun stays: `removed` says which. */
+export function onQueueRemove(step: Step, event: Event<'queue/remove'>): void {
+  const { params, reply } = event;
+  const turn = step.store.get('turn', params.turn);
+  const removed = turn?.state === 'queued';
+  if (turn !== undefined && removed) {
+    step.store.update('turn', turn.id, {
+      state: 'ended',
+      outcome: 'superseded',
+      brief: 'Taken back.',
+      ended: step.nowMs,
+    });
+    step.agent(turn.agent).queued -= 1;
+    step.turnEnded(turn.id);
+  }
+  step.after(() => reply({ ok: true, value: { removed } }));
+}
