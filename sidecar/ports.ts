@@ -167,7 +167,7 @@ export interface ToolOutcome {
 }
 
 export type ToolEvent =
-  /** Newest output of a running command, for those who look. Never stored. */
+  /** The tail of a running command's output as it stands, in place of what was posted before. Never stored. */
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'done'; readonly outcome: ToolOutcome };
 

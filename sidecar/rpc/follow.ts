@@ -183,7 +183,7 @@ export class Follows implements Publish {
     const follows = this.#byAgent.get(agent);
     if (follows === undefined) return;
     const { outputs } = this.#liveOf(agent);
-    outputs.set(call, keepTail((outputs.get(call) ?? '') + text, limits.outputChars));
+    outputs.set(call, keepTail(text, limits.outputChars));
     for (const follow of follows) {
       if (follow.view instanceof AgentView) follow.view.output();
       this.#mark(follow);
