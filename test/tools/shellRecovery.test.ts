@@ -117,6 +117,8 @@ test('the claim goes to exactly one', async () => {
     // At different moments around the one at which the command's shell makes the claim.
     const untilMs = performance.now() + (id % 20) / 8;
     while (performance.now() < untilMs);
+    // On a busy machine recovery would win them all.
+    if (id % 10 === 0) await until(() => filled(file(place, id, 'claim')));
     const taken = takeClaim(file(place, id, '.'));
     const { text } = await running.outcome;
     if (taken) assert.match(text, /Nothing was run\.$/);
@@ -130,10 +132,11 @@ test('a run directory that was removed: the command is unknown, not run again', 
   const place = createPlace();
   const sidecar = await startSidecar(place, 'bash', ['until [ -e go ]; do sleep 0.02; done']);
   await until(() => filled(file(place, 1, 'claim')));
+  const shell = Number(readFileSync(file(place, 1, 'claim'), 'utf8').split(' ')[0]);
   await kill(sidecar);
   rmSync(path.join(place.store, 'runs'), { recursive: true });
   assert.equal((await recover(place, 1, sidecar.evidence[0] ?? null).outcome).status, 'unknown');
-  writeFileSync(path.join(place.workspace, 'go'), '');
+  process.kill(-shell, 'SIGKILL');
 });
 
 test('a command of an earlier boot, or whose number another process has, is unknown', async () => {
