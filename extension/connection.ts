@@ -4,31 +4,15 @@
 // Promises: at most one connection; a call waits for one that is being made; what is pending when it ends is
 // rejected with `sidecar/lost`, except calls with a key, which are sent again because the key makes them count
 // once (cases 187, 246); four crashes in three minutes end the attempts until a person asks for more.
-// Not here: which Node runs the sidecar (sidecar.ts), what is followed (replica.ts).
+// Not here: which Node runs the sidecar (sidecar.ts), the socket and its framing (wire.ts), what is followed
+// (replica.ts).
 
-import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
-import {
-  ConnectionError,
-  createMessageConnection,
-  ErrorCodes,
-  ResponseError,
-  SocketMessageReader,
-  SocketMessageWriter,
-} from 'vscode-jsonrpc/node';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 import type { Discovery } from '../sidecar/protocol/discovery.ts';
 import { RoostError } from '../sidecar/protocol/errors.ts';
-import type { ErrorCode } from '../sidecar/protocol/errors.ts';
 import type { Frame } from '../sidecar/protocol/frame.ts';
-import type {
-  EditorAbility,
-  EditorMethods,
-  MethodName,
-  Notifications,
-  Params,
-  Result,
-} from '../sidecar/protocol/methods.ts';
+import type { EditorAbility, MethodName, Params, Result } from '../sidecar/protocol/methods.ts';
 import type { Connection as ConnectionState } from '../sidecar/protocol/panel.ts';
 import { build, protocolVersion } from '../sidecar/protocol/version.ts';
 import { limits } from './limits.ts';
@@ -36,16 +20,11 @@ import { describe } from './log.ts';
 import type { Log } from './log.ts';
 import { readDiscovery } from './sidecar.ts';
 import { Signal } from './signal.ts';
+import { lost, openSocket, openWire, toRoostError, withTime } from './wire.ts';
+import type { EditorHandlers } from './wire.ts';
 
 /** `off`: nobody has asked for the sidecar yet, or the workspace is not trusted. */
 export type State = ConnectionState | { readonly kind: 'off' };
-
-/** What this window does for the sidecar when it is asked. */
-export type EditorHandlers = {
-  readonly [M in keyof EditorMethods]: (
-    params: EditorMethods[M]['params'],
-  ) => Promise<EditorMethods[M]['result']>;
-};
 
 export interface Setup {
   readonly store: () => string;
@@ -210,21 +189,16 @@ export class Connection {
 
   async #greet(found: Discovery, socket: Socket): Promise<void> {
     const { client, can, editor, log } = this.#setup;
-    const wire = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
-    serveEditor(wire, editor);
-    wire.onNotification('follow/frames', (params: Notifications['follow/frames']) => {
-      this.onFrames.fire(params.frames);
+    const wire = openWire(socket, {
+      editor,
+      frames: (frames) => this.onFrames.fire(frames),
+      warn: (message) => log.warn(message),
+      gone: () => {
+        if (this.#wire !== wire) return;
+        this.#wire = null;
+        if (!this.#bringing) this.#fell();
+      },
     });
-    wire.onError(([error]) => log.warn(`socket: ${describe(error)}`));
-    wire.onClose(() => {
-      // Rejects what is pending; without it those promises would stay for ever.
-      wire.dispose();
-      socket.destroy();
-      if (this.#wire !== wire) return;
-      this.#wire = null;
-      if (!this.#bringing) this.#fell();
-    });
-    wire.listen();
     const { name, workspaces } = await client();
     const hello: Params<'hello'> = {
       protocol: protocolVersion,
@@ -311,69 +285,4 @@ export class Connection {
       };
     });
   }
-}
-
-function serveEditor(wire: MessageConnection, editor: EditorHandlers): void {
-  wire.onRequest('editor/readText', (params: EditorMethods['editor/readText']['params']) =>
-    editor['editor/readText'](params),
-  );
-  wire.onRequest('editor/applyEdit', (params: EditorMethods['editor/applyEdit']['params']) =>
-    editor['editor/applyEdit'](params),
-  );
-  wire.onRequest('editor/secret', (params: EditorMethods['editor/secret']['params']) =>
-    editor['editor/secret'](params),
-  );
-}
-
-/** Null: nobody listens there. */
-function openSocket(address: string): Promise<Socket | null> {
-  return new Promise((resolve) => {
-    const socket = createConnection(address);
-    const fail = (): void => {
-      socket.destroy();
-      resolve(null);
-    };
-    socket.setTimeout(limits.connectMs, fail);
-    socket.once('error', fail);
-    socket.once('connect', () => {
-      socket.setTimeout(0);
-      socket.off('error', fail);
-      // The reader reports errors from here on; without a listener the first one would end this process.
-      socket.on('error', () => undefined);
-      resolve(socket);
-    });
-  });
-}
-
-function withTime<T>(promise: Promise<T>, limitMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new RoostError('sidecar/lost', 'The sidecar does not answer.')),
-      limitMs,
-    );
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-function lost(): RoostError {
-  return new RoostError(
-    'sidecar/lost',
-    'The Roost sidecar ended before it answered; it is being started again. Try again in a moment.',
-  );
-}
-
-/** What JSON-RPC reports, as the one error class that the rest of the extension knows. */
-export function toRoostError(error: unknown): RoostError {
-  if (error instanceof RoostError) return error;
-  if (error instanceof ConnectionError) return lost();
-  if (!(error instanceof ResponseError)) return new RoostError('internal', describe(error));
-  const { code, message, data }: { code: number; message: string; data?: unknown } = error;
-  if (code === ErrorCodes.PendingResponseRejected) return lost();
-  const named: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'code') : data;
-  return new RoostError(isCode(named) ? named : 'internal', message);
-}
-
-/** Codes have a slash or are one of the two words; a newer sidecar's code passes as well. */
-function isCode(value: unknown): value is ErrorCode {
-  return typeof value === 'string' && /^([a-z]+\/[A-Za-z]+|overloaded|internal)$/.test(value);
 }

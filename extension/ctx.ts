@@ -29,6 +29,7 @@ export class Ctx {
   readonly follows: Follows;
   /** New agents get a scripted model: said wherever Roost shows, not only while one of them runs. */
   scriptedModel = false;
+  readonly #complaints = new Set<string>();
   readonly #fleet: Replica;
   readonly #attention: Replica;
   readonly #changes: Replica;
@@ -131,8 +132,18 @@ export class Ctx {
     this.own(vscode.commands.registerCommand(name, guarded));
   }
 
-  /** Shows an error with the two ways on. Resolves when it was closed. */
+  /** Shows an error with the two ways on. Resolves when it was closed; the same error is not shown twice at once. */
   async complain(message: string): Promise<void> {
+    if (this.#complaints.has(message)) return;
+    this.#complaints.add(message);
+    try {
+      await this.#showError(message);
+    } finally {
+      this.#complaints.delete(message);
+    }
+  }
+
+  async #showError(message: string): Promise<void> {
     const log = vscode.l10n.t('Show Log');
     const restart = vscode.l10n.t('Restart');
     const buttons = this.connection.state.kind === 'failed' ? [restart, log] : [log];

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { EditorMethods } from '../sidecar/protocol/methods.ts';
-import type { EditorHandlers } from './connection.ts';
+import type { EditorHandlers } from './wire.ts';
 import { describe } from './log.ts';
 import type { Log } from './log.ts';
 import type { Paths } from './paths.ts';

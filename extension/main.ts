@@ -67,6 +67,7 @@ function keepUp(ctx: Ctx): void {
   ctx.own(
     ctx.connection.onState.on((state) => {
       if (state.kind === 'connected') void sendProviders(ctx);
+      if (state.kind === 'failed') void ctx.complain(state.message);
     }),
   );
   ctx.own(

@@ -9,7 +9,7 @@ import * as vscode from 'vscode';
 import type { AgentId, EntryId } from '../sidecar/protocol/ids.ts';
 import { agentId } from '../sidecar/protocol/ids.ts';
 import type { Connection, ToExtension, ToWebview, ViewKind } from '../sidecar/protocol/panel.ts';
-import { toRoostError } from './connection.ts';
+import { toRoostError } from './wire.ts';
 import type { State } from './connection.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';

@@ -38,6 +38,27 @@ export function shiftRange(range: LineRange, edit: LineEdit): LineRange | null {
   return behind ? range : null;
 }
 
+/**
+ * True when an edit has put the base's lines back where a hunk stood: the editor's own "Revert Block", or a
+ * person's hands. `lineAt` reads the text after the edit.
+ */
+export function isReverted(
+  hunk: Hunk,
+  edit: LineEdit,
+  lineAt: (line: number) => string | undefined,
+): boolean {
+  if (hunk.now === null) return false;
+  const first = hunk.now.start - 1;
+  const { count } = hunk.now;
+  // It may begin at the end of the line before, and end at the start of the line after.
+  if (edit.first < first - 1 || first + count < edit.last) return false;
+  const delta = newlines(edit.text) - (edit.last - edit.first);
+  return (
+    delta === hunk.removed.length - count &&
+    hunk.removed.every((line, index) => lineAt(first + index) === line)
+  );
+}
+
 /** The hunks after some edits; those whose lines were touched have no place until the sidecar gives them one. */
 export function shiftHunks(hunks: readonly Hunk[], edits: readonly LineEdit[]): readonly Hunk[] {
   return hunks.map((hunk) => {

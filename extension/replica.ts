@@ -7,7 +7,7 @@
 import type { Action, Channel, Frame, Snapshot } from '../sidecar/protocol/frame.ts';
 import { reduce } from '../sidecar/protocol/reduce.ts';
 import type { Connection } from './connection.ts';
-import { toRoostError } from './connection.ts';
+import { toRoostError } from './wire.ts';
 import { describe } from './log.ts';
 import type { Log } from './log.ts';
 import type { RoostError } from '../sidecar/protocol/errors.ts';

@@ -5,13 +5,13 @@
 // that was decided disappears at once and comes back if the verdict was refused; nothing opens an editor.
 
 import * as vscode from 'vscode';
-import type { ChangeDetail, ChangeRow, Verdict } from '../sidecar/protocol/change.ts';
+import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from '../sidecar/protocol/change.ts';
 import type { ChangeId } from '../sidecar/protocol/ids.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { describe } from './log.ts';
-import { placedInAfter, placedInFile, shiftHunks } from './placing.ts';
-import type { Placed } from './placing.ts';
+import { isReverted, placedInAfter, placedInFile, shiftHunks } from './placing.ts';
+import type { LineEdit, Placed } from './placing.ts';
 import { numberField } from './targets.ts';
 import { changeId } from '../sidecar/protocol/ids.ts';
 
@@ -89,20 +89,26 @@ export class Reviews {
     return this.#details.get(id) ?? this.#load(id);
   }
 
-  /** Decides hunks of a change. Says in words what kept it from being done. */
-  async decide(id: ChangeId, verdict: Verdict, hunks: readonly string[] | 'all'): Promise<void> {
+  /** Decides hunks of a change. Says in words what kept it from being done, unless it is done quietly. */
+  async decide(
+    id: ChangeId,
+    verdict: Verdict,
+    hunks: readonly string[] | 'all',
+    manner: 'aloud' | 'quietly' = 'aloud',
+  ): Promise<void> {
     const before = this.#verdicts.get(id) ?? Promise.resolve();
     const given = before.then(() => this.#give(id, verdict, hunks));
-    const settled = given.catch(() => undefined);
+    const settled = given.catch(() => null);
     this.#verdicts.set(id, settled);
     try {
-      await given;
+      const { state, message } = await given;
+      if (state !== 'applied' && manner === 'aloud') void vscode.window.showWarningMessage(message);
     } finally {
       if (this.#verdicts.get(id) === settled) this.#verdicts.delete(id);
     }
   }
 
-  async #give(id: ChangeId, verdict: Verdict, hunks: readonly string[] | 'all'): Promise<void> {
+  async #give(id: ChangeId, verdict: Verdict, hunks: readonly string[] | 'all'): Promise<VerdictResult> {
     const seen = await this.detail(id);
     this.#put({
       ...seen,
@@ -114,7 +120,7 @@ export class Reviews {
       const result = await this.#ctx.connection.call('change/verdict', params);
       const left = this.#details.get(id) ?? seen;
       this.#put({ ...left, ...result.change });
-      if (result.state !== 'applied') void vscode.window.showWarningMessage(result.message);
+      return result;
     } finally {
       // Also after a refusal: the hunks that were taken away come back where they are.
       await this.#load(id).catch((error: unknown) => this.#ctx.log.debug(`change ${id}: ${describe(error)}`));
@@ -214,7 +220,9 @@ export class Reviews {
     }));
     for (const { id } of rows) {
       const known = this.#details.get(id);
-      if (known !== undefined) this.#details.set(id, { ...known, hunks: shiftHunks(known.hunks, edits) });
+      if (known === undefined) continue;
+      this.#details.set(id, { ...known, hunks: shiftHunks(known.hunks, edits) });
+      this.#noteReverts(known, edits, document);
     }
     this.#changed.fire(key);
     clearTimeout(this.#pauses.get(key));
@@ -223,6 +231,21 @@ export class Reviews {
       this.#askAgain(document.uri);
     };
     this.#pauses.set(key, setTimeout(ask, limits.placePauseMs));
+  }
+
+  /** Lines that were taken back by hand are a hunk that was rejected: nobody should have to say so again. */
+  #noteReverts(change: ChangeDetail, edits: readonly LineEdit[], document: vscode.TextDocument): void {
+    const [edit, ...others] = edits;
+    // A document that was read from the disk again is not dirty: then an agent wrote, not a person.
+    if (edit === undefined || 0 < others.length || !document.isDirty) return;
+    if (change.isolation === 'worktree') return;
+    const lineAt = (line: number): string | undefined =>
+      line < document.lineCount ? document.lineAt(line).text : undefined;
+    const reverted = change.hunks.filter((hunk) => isReverted(hunk, edit, lineAt)).map((hunk) => hunk.id);
+    if (reverted.length === 0) return;
+    this.decide(change.id, 'reject', reverted, 'quietly').catch((error: unknown) => {
+      this.#ctx.log.warn(`change ${change.id}, taken back by hand: ${describe(error)}`);
+    });
   }
 
   #askAgain(uri: vscode.Uri): void {

@@ -1,7 +1,7 @@
 // The whole extension on a stand-in for the editor and a fake sidecar: what it registers is what package.json
 // says, nothing starts untrusted or unasked, and commands do what they are given.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { ExtensionContext } from 'vscode';
@@ -11,6 +11,7 @@ import { emptyFleet } from '../../sidecar/protocol/fleet.ts';
 import type { Channel, Snapshot } from '../../sidecar/protocol/frame.ts';
 import { panelCommands } from '../../sidecar/protocol/panel.ts';
 import { root } from '../support/tool.ts';
+import { limitsUsed } from '../tidy/checks.ts';
 import { FakeSidecar, refusal, temporaryStore } from './fakeSidecar.ts';
 import { changeDetail, changeRow, hunk, requestRow } from './rows.ts';
 import { events, extensionContext, seen, standIn } from './vscode.ts';
@@ -106,6 +107,15 @@ test('each text of package.json stands in package.nls.json, and none is left ove
   const nls = JSON.parse(readFileSync(path.join(root, 'package.nls.json'), 'utf8')) as Record<string, string>;
   const used = [...text.matchAll(/"%([^%"]+)%"/g)].map((match) => match[1] ?? '');
   assert.deepEqual([...new Set(used)].sort(), Object.keys(nls).sort());
+});
+
+test('each bound of the extension is used', () => {
+  const folder = path.join(root, 'extension');
+  const texts = readdirSync(folder).map((name) => ({
+    path: `extension/${name}`,
+    text: name.endsWith('.ts') ? readFileSync(path.join(folder, name), 'utf8') : '',
+  }));
+  assert.deepEqual(limitsUsed(texts, 'extension/limits.ts'), []);
 });
 
 test('case 237: no key of one chord without a condition, except the one for the next decision', () => {

@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hunkAt, hunkBeside, placedInFile, shiftHunks, shiftRange } from '../../extension/placing.ts';
+import {
+  hunkAt,
+  hunkBeside,
+  isReverted,
+  placedInFile,
+  shiftHunks,
+  shiftRange,
+} from '../../extension/placing.ts';
 import type { LineEdit } from '../../extension/placing.ts';
 import { changeDetail, changeRow, hunk } from './rows.ts';
 
@@ -98,4 +105,25 @@ test('hunks of several agents by line; a deletion behind the end is shown at the
     placed.filter((each) => each.proposal).map((each) => each.hunk.id),
     ['elsewhere'],
   );
+});
+
+test('lines taken back by hand are seen as such, other edits are not', () => {
+  const text = 'a\nnew\nb\n';
+  const whole = hunk('h', 2);
+  const after = (edited: string) => (line: number) => edited.split('\n')[line];
+  assert.ok(isReverted(whole, edit('1:0', '1:3', 'old'), after('a\nold\nb\n')));
+  assert.ok(isReverted(whole, edit('1:0', '2:0', 'old\n'), after('a\nold\nb\n')));
+  assert.ok(!isReverted(whole, edit('1:3', '1:3', '!'), after('a\nnew!\nb\n')));
+  assert.ok(!isReverted(whole, edit('0:0', '0:0', 'old\n'), after(`old\n${text}`)));
+
+  // Only added: taking it back takes its lines away; the editor does so from the end of the line before.
+  const added = hunk('add', 2, { removed: [] });
+  assert.ok(isReverted(added, edit('0:1', '1:3', ''), after('a\nb\n')));
+  assert.ok(isReverted(added, edit('1:0', '2:0', ''), after('a\nb\n')));
+  assert.ok(!isReverted(added, edit('2:0', '3:0', ''), after('a\nnew\n')));
+
+  // Only removed: taking it back puts the line there again.
+  const gone = hunk('gone', 2, { now: at(2, 0), added: [] });
+  assert.ok(isReverted(gone, edit('1:0', '1:0', 'old\n'), after('a\nold\nb\n')));
+  assert.ok(!isReverted(gone, edit('1:0', '1:0', 'other\n'), after('a\nother\nb\n')));
 });

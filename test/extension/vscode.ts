@@ -24,6 +24,9 @@ export const seen = {
   statusItems: [] as Record<string, unknown>[],
   opened: [] as string[],
   trusted: true,
+  visibleEditors: [] as { document: unknown }[],
+  contentProviders: new Map<string, { provideTextDocumentContent(uri: Uri): Promise<string> }>(),
+  lensProviders: [] as { provideCodeLenses(document: unknown): CodeLens[] }[],
 };
 
 /** Lets `import … from 'vscode'` find this file. Import the extension after this has run. */
@@ -57,6 +60,8 @@ export class EventEmitter<T> {
 export const events = {
   trustGranted: new EventEmitter<void>(),
   configuration: new EventEmitter<{ affectsConfiguration(section: string): boolean }>(),
+  visibleEditors: new EventEmitter<unknown>(),
+  textChanged: new EventEmitter<unknown>(),
 };
 
 export class Position {
@@ -210,7 +215,9 @@ const log = { debug: ignore, info: ignore, warn: ignore, error: ignore, show: ig
 
 export const window = {
   state: { focused: true },
-  visibleTextEditors: [],
+  get visibleTextEditors(): { document: unknown }[] {
+    return seen.visibleEditors;
+  },
   tabGroups: { all: [], onDidChangeTabs: ignore },
   activeTextEditor: undefined,
   createOutputChannel: () => log,
@@ -243,7 +250,7 @@ export const window = {
   registerWebviewPanelSerializer: ignore,
   registerUriHandler: ignore,
   createTextEditorDecorationType: () => nothing,
-  onDidChangeVisibleTextEditors: ignore,
+  onDidChangeVisibleTextEditors: events.visibleEditors.event,
   showInformationMessage: say,
   showWarningMessage: say,
   showErrorMessage: say,
@@ -266,10 +273,13 @@ export const workspace = {
   onDidGrantWorkspaceTrust: events.trustGranted.event,
   onDidChangeConfiguration: events.configuration.event,
   onDidChangeWorkspaceFolders: ignore,
-  onDidChangeTextDocument: ignore,
+  onDidChangeTextDocument: events.textChanged.event,
   onDidCloseTextDocument: ignore,
   onDidSaveTextDocument: ignore,
-  registerTextDocumentContentProvider: ignore,
+  registerTextDocumentContentProvider: (scheme: string, provider: never) => {
+    seen.contentProviders.set(scheme, provider);
+    return nothing;
+  },
   applyEdit: (edit: WorkspaceEdit): Promise<boolean> => {
     for (const { uri, range, text } of edit.edits.toReversed()) {
       const document = seen.documents.find(
@@ -281,7 +291,12 @@ export const workspace = {
   },
 };
 
-export const languages = { registerCodeLensProvider: ignore };
+export const languages = {
+  registerCodeLensProvider: (_selector: unknown, provider: never) => {
+    seen.lensProviders.push(provider);
+    return nothing;
+  },
+};
 export const scm = { createSourceControl: () => ({ dispose: ignore }) };
 export const comments = { createCommentController: () => nothing };
 
@@ -299,6 +314,12 @@ export class TestDocument {
   }
   getText(): string {
     return this.#text;
+  }
+  get lineCount(): number {
+    return this.#text.split('\n').length;
+  }
+  lineAt(line: number): { text: string } {
+    return { text: this.#text.split('\n')[line] ?? '' };
   }
   positionAt(offset: number): Position {
     const before = this.#text.slice(0, offset).split('\n');
