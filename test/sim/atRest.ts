@@ -29,6 +29,8 @@ export function atRest(sim: Sim): void {
   const unanswered = sim.workload.calls.find((call) => !call.answered);
   if (unanswered !== undefined)
     return sim.fail('rest', `${unanswered.kind} ${unanswered.key} was never answered`);
+  const behind = sim.followers?.differs() ?? null;
+  if (behind !== null) return sim.fail('S9', behind);
   const said = words(sim);
   if (said !== null) sim.fail(said.check, said.message);
 }

@@ -27,10 +27,15 @@ export const canaries = {
   interruptedWithoutResult: 'a call of an interrupted turn gets no result',
   countDrift: 'an ancestor misses a change of its counts',
   keyForgotten: 'a message is taken without its key',
+  frameSkipped: 'a frame never reaches its client',
+  newsLost: 'the hub of the follows does not hear of a commit',
   placeTwice: 'an agent gets two places in the queue for a slot',
 } as const;
 
 export type Canary = keyof typeof canaries;
+
+/** Those that only clients can notice: they need the run with real reads. */
+export const seenByFollowers: ReadonlySet<Canary> = new Set(['frameSkipped', 'newsLost']);
 
 type Switch = (sim: Sim) => { readonly spoil?: Spoil; readonly flush?: (step: Step) => void };
 
@@ -48,7 +53,7 @@ const onInsert = (table: TableName, lie: (row: AnyRow) => AnyRow | null): { read
   spoil: { insert: (at, row) => (at === table ? lie(row) : row) },
 });
 
-/** Those that are not here are asked about where they happen: in sim.ts, in fakeTools.ts. */
+/** Those that are not here are asked about where they happen: in sim.ts, fakeTools.ts, followers.ts. */
 const switches: Partial<Record<Canary, Switch>> = {
   effectBeforeCommit: () => ({
     flush: (step) => {

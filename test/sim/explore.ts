@@ -1,7 +1,7 @@
 // Many seeds in a row: to find new failures, and to see how soon a known-bad switch is caught.
 
 import { performance } from 'node:perf_hooks';
-import type { Canary } from './canaries.ts';
+import { seenByFollowers, type Canary } from './canaries.ts';
 import { simulate, type Report, type SimOptions } from './sim.ts';
 
 export interface Exploration {
@@ -53,7 +53,7 @@ export function catchCanary(
   most: number,
 ): { seeds: number; check: string; message: string } | null {
   for (let n = 1; n <= most; n += 1) {
-    const { failure } = simulate(`canary/${n}`, { canary });
+    const { failure } = simulate(`canary/${n}`, { canary, sqlite: seenByFollowers.has(canary) });
     if (failure !== null)
       return { seeds: n, check: failure.check, message: failure.message.split('\n')[0] ?? '' };
   }

@@ -4,6 +4,7 @@
 //   npm run sim -- --seconds 60           new seeds for a minute; the first that fails is made smaller and printed
 //   npm run sim -- --seeds 1000 [FROM]    this many seeds, all failures counted by kind
 //   npm run sim -- --canaries             every known-bad switch, with the seeds it took to catch it
+//   --sqlite                              with any of these: on real SQLite beside the maps, with clients that follow
 //   --canary NAME and --smaller "a, b"    with a seed: turn a switch on, apply changes that shrinking found
 //
 // Any text is a seed; a commit's hash is one too, so that every commit explores a world of its own.
@@ -24,6 +25,7 @@ const { values, positionals } = parseArgs({
     canary: { type: 'string' },
     canaries: { type: 'boolean', default: false },
     smaller: { type: 'string' },
+    sqlite: { type: 'boolean', default: false },
   },
 });
 
@@ -37,6 +39,7 @@ function options(): SimOptions {
   const { canary, smaller } = values;
   if (canary !== undefined && !isCanary(canary)) throw new Error(`There is no canary "${canary}".`);
   return {
+    ...(values.sqlite ? { sqlite: true } : {}),
     ...(canary === undefined ? {} : { canary }),
     ...(smaller === undefined ? {} : { change: changeOf(smaller.split(',').map((name) => name.trim())) }),
   };

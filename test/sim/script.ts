@@ -98,7 +98,10 @@ function spawn(seed: string, task: { name: string; size: number }): ScriptCall[]
   }
   if (tasks.length > 1 && hash(seed, task.name, 'twice') % 4 === 0) {
     const half = Math.ceil(tasks.length / 2);
-    return [tasks.slice(0, half), tasks.slice(half)].map((part) => ({ tool: 'spawn_agent', input: { tasks: part } }));
+    return [tasks.slice(0, half), tasks.slice(half)].map((part) => ({
+      tool: 'spawn_agent',
+      input: { tasks: part },
+    }));
   }
   return [{ tool: 'spawn_agent', input: { tasks } }];
 }
@@ -139,7 +142,8 @@ function verb(draw: (what: string) => number, name: string, round: number): Scri
   const to = draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? child : 'nobody';
   if (kind < 0.5) return { tool: 'send_message', input: { to, text: `msg ${name} ${round}` } };
   if (kind < 0.7) return { tool: 'submit_result', input: { result: { of: name, round } } };
-  if (kind < 0.85) return { tool: 'followup_task', input: { to: child, task: taskText(`${name}_f${round}`, 0) } };
+  if (kind < 0.85)
+    return { tool: 'followup_task', input: { to: child, task: taskText(`${name}_f${round}`, 0) } };
   if (kind < 0.93) return { tool: 'interrupt_agent', input: { agent: child } };
   return { tool: 'wait_agent', input: { agents: ['nobody'] } };
 }

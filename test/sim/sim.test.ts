@@ -62,9 +62,20 @@ test('without faults every turn ends as its script says', () => {
   }
 });
 
+test('SQLite and the maps say the same, call by call, and replicas are what the server shows (S9)', () => {
+  const found = explore({
+    base: 'sqlite',
+    most: 40,
+    seconds: 60,
+    stopAtFailure: true,
+    options: { sqlite: true },
+  });
+  clean(`${found.first?.seed ?? ''} --sqlite`, found.first?.failure ?? null);
+});
+
 test('a new world for every commit', () => {
   const base = commit();
-  const found = explore({ base, most: 100_000, seconds: 8, stopAtFailure: true, options: {} });
+  const found = explore({ base, most: 100_000, seconds: 6, stopAtFailure: true, options: {} });
   assert.ok(found.seeds > 10, 'at least some worlds fit into the time');
   clean(found.first?.seed ?? '', found.first?.failure ?? null);
 });

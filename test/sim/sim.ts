@@ -11,6 +11,7 @@ import type { RuntimeEvent } from '../../sidecar/runtime/event.ts';
 import { createHost, type Host } from '../../sidecar/runtime/host.ts';
 import type { Ports } from '../../sidecar/runtime/memory.ts';
 import { atRest, pending } from './atRest.ts';
+import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
 import { arm, type Canary } from './canaries.ts';
 import { Chance } from './chance.ts';
 import { Checks } from './checks.ts';
@@ -19,6 +20,8 @@ import { FakeModel } from './fakeModel.ts';
 import { FakeReview } from './fakeReview.ts';
 import { FakeStore, SimulatedCrash, type Faults } from './fakeStore.ts';
 import { FakeTools, OutsideWorld } from './fakeTools.ts';
+import { Followers } from './followers.ts';
+import { MirrorStore } from './mirrorStore.ts';
 import { drawSwarm, quiet, useBounds, type Odds, type Swarm } from './swarm.ts';
 import { WatchedStore, type Spoil } from './watchedStore.ts';
 import { Workload } from './workload.ts';
@@ -48,6 +51,8 @@ export interface SimOptions {
   /** Changes what the seed has drawn: for shrinking and for stories. */
   readonly change?: (swarm: Swarm) => Swarm;
   readonly trace?: (line: string) => void;
+  /** Real SQLite beside the maps, call by call, and clients that follow through the real hub. */
+  readonly sqlite?: boolean;
   /** Commits between two looks at everything. */
   readonly dearEvery?: number;
 }
@@ -79,7 +84,11 @@ export class Sim {
   /** Agents that met a fault which may end a turn badly, and which. */
   readonly excused = new Map<number, Set<string>>();
   spoil: Spoil = {};
-  #fake: FakeStore | null = null;
+  followers: Followers | null = null;
+  /** Last entry that the log of a client has shown. */
+  logCursor = 0;
+  readonly #sqlite: OpenStore | null;
+  #inner: FakeStore | MirrorStore | null = null;
 
   constructor(seed: string, options: SimOptions) {
     this.seed = seed;
@@ -92,6 +101,8 @@ export class Sim {
     this.check = new Checks(this);
     this.workload = new Workload(this);
     this.canary = options.canary ?? null;
+    const memory = { directory: '', durability: 'process', mode: 'memory' } as const;
+    this.#sqlite = options.sqlite === true ? openStore(memory) : null;
   }
 
   run(): Report {
@@ -107,6 +118,7 @@ export class Sim {
       while (this.failure === null && this.#step());
       if (this.failure === null) atRest(this);
     } finally {
+      this.#sqlite?.close();
       disarm?.();
       restore();
     }
@@ -159,7 +171,7 @@ export class Sim {
 
   #killed(why: string): SimulatedCrash {
     this.#dies(why);
-    return this.#fake?.crash() ?? new SimulatedCrash();
+    return this.#inner?.crash() ?? new SimulatedCrash();
   }
 
   #step(): boolean {
@@ -168,6 +180,7 @@ export class Sim {
     } catch (error) {
       this.#threw(error);
     }
+    if (this.process.alive) this.followers?.lookForTrouble();
     if (!this.process.alive) this.#buried();
     else if (this.disk.commits !== this.commits) this.#committed();
     if (this.world.steps > mostSteps)
@@ -188,6 +201,7 @@ export class Sim {
   #buried(): void {
     if (this.host === null) return;
     this.host = null;
+    this.followers = null;
     if (this.canary === 'ackBeforeCommit') this.store?.loseLast(this.disk);
     this.check.died();
     this.workload.disconnected();
@@ -203,14 +217,15 @@ export class Sim {
     this.process = { number: this.process.number + 1, alive: true };
     this.trace('BOOT', `process ${this.process.number}`);
     const { process } = this;
-    this.#fake = new FakeStore(this.disk, this.#faults());
+    this.#inner = this.#openStore();
     this.store = new WatchedStore(
-      this.#fake,
+      this.#inner,
       this.spoil,
       this.canary === 'ackBeforeCommit' ? this.disk : null,
     );
     this.model = new FakeModel(this, process);
     this.check.booted();
+    if (this.#sqlite !== null) this.followers = new Followers(this, process, this.#sqlite.reads);
     this.host = createHost(this.#ports(process, this.store, this.model), {
       modelSlots: this.swarm.modelSlots,
       commandSlots: this.swarm.commandSlots,
@@ -218,6 +233,12 @@ export class Sim {
     });
     if (this.canary === 'wakeUpLost') forget(this.host, 'budgetsMore');
     this.workload.connected();
+  }
+
+  #openStore(): FakeStore | MirrorStore {
+    if (this.#sqlite === null) return new FakeStore(this.disk, this.#faults());
+    const stores = { maps: new FakeStore(this.disk), real: this.#sqlite.store };
+    return new MirrorStore(stores, this.#faults(), (what) => this.fail('differs', what));
   }
 
   #ports(process: Process, store: WatchedStore, model: FakeModel): Ports {
@@ -236,9 +257,9 @@ export class Sim {
       },
       publish: {
         committed: (news) => this.#published(process, news),
-        delta: () => undefined,
-        streamEnd: () => undefined,
-        output: () => undefined,
+        delta: (...args) => this.followers?.publish.delta(...args),
+        streamEnd: (...args) => this.followers?.publish.streamEnd(...args),
+        output: (...args) => this.followers?.publish.output(...args),
       },
       log: (message, facts) => {
         if (process.alive) this.fail('bug', `${message}: ${JSON.stringify(facts)}`);
@@ -251,6 +272,7 @@ export class Sim {
     if (this.canary === 'sequenceSkipped' && this.chance.hits(0.01)) return;
     if (this.store?.open === true) this.fail('S9', 'news before their commit');
     this.check.published(news);
+    if (this.followers?.loses('newsLost') !== true) this.followers?.publish.committed(news);
     this.workload.heard(news);
   }
 
