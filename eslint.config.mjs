@@ -51,7 +51,16 @@ const hiddenInputs = [
 ].map((name) => ({ name, message: 'core and runtime get time, chance and effects through ports.' }));
 
 const config = [
-  { ignores: ['**/node_modules/', 'dist/', 'prebuilds/', 'test/fixtures/*', '!test/fixtures/provider/', 'test/e2e/shots/'] },
+  {
+    ignores: [
+      '**/node_modules/',
+      'dist/',
+      'prebuilds/',
+      'test/fixtures/*',
+      '!test/fixtures/provider/',
+      'test/e2e/shots/',
+    ],
+  },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.ts'],

@@ -1,4 +1,4 @@
-// What a workload file exports.
+// What a workload file exports, and the few sums that all of them do on their numbers.
 
 export interface Workload {
   /** One line: what is measured. */

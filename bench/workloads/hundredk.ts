@@ -1,4 +1,4 @@
-// 1 root × 100,000 children, 5,000 at once.
+// 1 root × 100,000 children, 5,000 at once: seconds, concurrency reached, the longest step of the loop.
 
 import { runSwarm } from '../swarm.ts';
 import { round, type Workload } from '../workload.ts';

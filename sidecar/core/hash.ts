@@ -24,6 +24,3 @@ function finish(value: number): number {
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return h ^ (h >>> 16);
 }
-
-/** The first 16 hex digits of `hashText`: short enough for an id on the wire, 64 bits against accidents. */
-export const shortHash = (text: string): string => hashText(text).slice(0, 16);

@@ -1,6 +1,5 @@
 // The closed sets of the protocol as values, for checking what comes from outside.
 
-import type { Isolation, Mode } from '../protocol/agent.ts';
+import type { Isolation } from '../protocol/agent.ts';
 
 export const isolations: readonly Isolation[] = ['shared', 'worktree', 'readonly'];
-export const modes: readonly Mode[] = ['ask', 'edits', 'auto'];

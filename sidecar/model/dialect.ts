@@ -184,11 +184,7 @@ export function toolsText(
   return text;
 }
 
-/** Whether an answer was written by the provider that the request goes to. */
-export const fromProvider = (model: string, target: Target): boolean =>
-  model.startsWith(`${target.provider}/`);
-
-/** Whether it was written by the very same model there. */
+/** Whether an answer was written by the very model that the request goes to. */
 export const fromModel = (model: string, target: Target): boolean =>
   model === `${target.provider}/${target.model}`;
 

@@ -1,4 +1,4 @@
-// When a person is asked.
+// When a person is asked: every kind of ask against every mode and isolation that decides it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

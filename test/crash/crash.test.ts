@@ -133,11 +133,7 @@ async function killedRun(plan: readonly [Kill, Kill]): Promise<void> {
 }
 
 /** Starts the swarm and kills its sidecar at each of the moments. Resolves with the id of the queued turn. */
-async function killedAt(
-  plan: readonly Kill[],
-  store: string,
-  start: () => Promise<number>,
-): Promise<number> {
+async function killedAt(plan: readonly Kill[], store: string, start: () => Promise<number>): Promise<number> {
   let queued = 0;
   for (const [moment, count] of plan) {
     const killing = await killer(store, moment, count);
