@@ -30,6 +30,8 @@ export interface FollowsOptions {
   readonly reads: Reads;
   /** A clock whose alarm is this hub's alone. */
   readonly clock: Clock;
+  /** What has come so far of an agent's answer, for the first who looks; null when none is coming. */
+  readonly said: (agent: AgentId) => { readonly text: string; readonly thinking: string } | null;
   /** Why nothing is committed, for the fleet channel; null when all is well. */
   readonly trouble: () => string | null;
   readonly failed: (error: unknown) => void;
@@ -74,7 +76,7 @@ export class Follows implements Publish {
       reads: options.reads,
       fleet: () => (this.#fleet ??= { ...options.reads.fleet(), trouble: options.trouble() }),
       attention: () => (this.#attention ??= fitAttention(options.reads.attention())),
-      live: (agent) => this.#live.get(agent) ?? { text: '', thinking: '', outputs: new Map() },
+      live: (agent) => this.#liveOf(agent),
     };
   }
 
@@ -228,8 +230,12 @@ export class Follows implements Publish {
   }
 
   #liveOf(agent: AgentId): Live {
-    const live = this.#live.get(agent) ?? { text: '', thinking: '', outputs: new Map<number, string>() };
-    this.#live.set(agent, live);
+    const known = this.#live.get(agent);
+    if (known !== undefined) return known;
+    const { text, thinking } = this.#options.said(agent) ?? { text: '', thinking: '' };
+    const live: Live = { text, thinking, outputs: new Map() };
+    // Of an agent that nobody follows any more, or yet, nothing is kept here.
+    if (this.#byAgent.has(agent)) this.#live.set(agent, live);
     return live;
   }
 

@@ -26,7 +26,7 @@ import { Waits } from './waits.ts';
 
 /** What the server uses of the runtime and of review; asked for at the first call, so that they can be made later. */
 export interface Behind {
-  readonly host: Pick<Host, 'post' | 'loop' | 'slots' | 'trouble'>;
+  readonly host: Pick<Host, 'post' | 'loop' | 'slots' | 'said' | 'trouble'>;
   readonly review: Pick<Review, 'detail'>;
 }
 
@@ -48,7 +48,7 @@ export interface ServerOptions {
   readonly newClock: () => Clock;
   readonly log: ServerLog;
   readonly about: () => Pick<StoreInfo, 'durability' | 'startedAtMs' | 'privateBytes'>;
-  readonly models: () => Result<'model/list'>;
+  readonly models: () => Promise<Result<'model/list'>>;
   /** Looks at a start before it is promised: folder, model, key. Gives the parameters as they are posted. */
   readonly checkStart: (params: Params<'agent/start'>) => Promise<Params<'agent/start'>>;
   /** A client asked the sidecar to end; the answer is on its way when this is called. */
@@ -125,6 +125,7 @@ class Serving {
     this.follows = new Follows({
       reads: options.reads,
       clock: options.newClock(),
+      said: (agent) => options.behind().host.said(agent),
       trouble,
       failed: (error) => this.#failed(error),
     });

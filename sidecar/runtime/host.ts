@@ -9,10 +9,11 @@
 // Not here: time, randomness, files, sockets. They arrive through ports.ts.
 
 import { RoostError } from '../protocol/errors.ts';
+import type { AgentId } from '../protocol/ids.ts';
 import { limits } from './limits.ts';
 import type { RuntimeEvent } from './event.ts';
 import { handle } from './handle.ts';
-import type { Ports, Runtime, RuntimeOptions } from './memory.ts';
+import type { Ports, Runtime, RuntimeOptions, Said } from './memory.ts';
 import { LoopMeter } from './meter.ts';
 import { settleStep } from './settle.ts';
 import { Step } from './step.ts';
@@ -32,6 +33,8 @@ export interface Host {
     readonly commandUsed: number;
     readonly commandLimit: number;
   };
+  /** What has come so far of the answer that an agent is given right now; null when none is coming. */
+  said(agent: AgentId): Said | null;
   /** Why nothing is committed at the moment, in words for a person; null when all is well. */
   trouble(): string | null;
   /** Stops taking client events, calls back when the queue is committed, and does nothing any more: work in flight is left to recovery. */
@@ -110,6 +113,10 @@ class Loop implements Host {
     const { modelUsed, commandUsed } = this.rt.slots;
     const { modelSlots, commandSlots } = this.rt.options;
     return { modelUsed, modelLimit: modelSlots, commandUsed, commandLimit: commandSlots };
+  }
+
+  said(agent: AgentId): Said | null {
+    return this.rt.asking.get(agent)?.said ?? null;
   }
 
   trouble(): string | null {

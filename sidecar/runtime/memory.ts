@@ -73,11 +73,24 @@ export interface PendingVerdict {
   readonly replies: Reply<Result<'change/verdict'>>[];
 }
 
+/** What has come of an answer so far. */
+export interface Said {
+  readonly text: string;
+  readonly thinking: string;
+}
+
+export interface Asking {
+  readonly attempt: number;
+  readonly cancel: Cancel;
+  /** For who begins to look in the middle; null while the model is silent, as most of many agents wait. */
+  said: Said | null;
+}
+
 export interface Runtime extends Ports {
   readonly options: RuntimeOptions;
   slots: Slots;
   /** Model requests in flight, by agent. */
-  readonly asking: Map<number, { readonly attempt: number; readonly cancel: Cancel }>;
+  readonly asking: Map<number, Asking>;
   /** Calls in flight, by call. */
   readonly calling: Map<number, Cancel>;
   /** Batches that are being started, by call: parsed once. After a crash they are parsed from the store again. */

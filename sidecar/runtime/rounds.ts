@@ -10,12 +10,12 @@ import { afterLoss } from '../core/retry.ts';
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
-import { agentId, attemptId } from '../protocol/ids.ts';
+import { agentId, attemptId, type AgentId } from '../protocol/ids.ts';
 import type { ModelOutcome, ModelRequest, ToolSpec } from '../ports.ts';
 import { prepareCall } from './calls.ts';
 import { openLedger, settle } from './ledger.ts';
 import { limits } from './limits.ts';
-import { providerOf, type Runtime } from './memory.ts';
+import { providerOf, type Runtime, type Said } from './memory.ts';
 import { cannotPay, parkUntil, quarantine, waitForKey } from './parking.ts';
 import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
@@ -64,12 +64,29 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
 function ask(rt: Runtime, request: ModelRequest): void {
   const { agent, attempt } = request;
   const cancel = rt.model.ask(request, (event) => {
-    if (event.kind === 'text') rt.publish.delta(agent, event.text, '');
-    else if (event.kind === 'thinking') rt.publish.delta(agent, '', event.text);
-    else rt.post({ kind: 'modelEnd', attempt, outcome: event.outcome });
+    if (event.kind === 'end') rt.post({ kind: 'modelEnd', attempt, outcome: event.outcome });
+    else if (event.kind === 'text') hearSaid(rt, agent, { text: event.text, thinking: '' });
+    else hearSaid(rt, agent, { text: '', thinking: event.text });
   });
-  rt.asking.set(agent, { attempt, cancel });
+  rt.asking.set(agent, { attempt, cancel, said: null });
 }
+
+/** Tells and keeps a piece of an answer. The pieces are the model's own strings; joined here they are not copied. */
+function hearSaid(rt: Runtime, agent: AgentId, piece: Said): void {
+  // Told first: who looks for the first time at this moment is given what was kept, and then this.
+  rt.publish.delta(agent, piece.text, piece.thinking);
+  const asking = rt.asking.get(agent);
+  if (asking === undefined) return;
+  const { text, thinking } = asking.said ?? { text: '', thinking: '' };
+  asking.said = {
+    text: newest(text + piece.text, limits.streamChars),
+    thinking: newest(thinking + piece.thinking, limits.streamChars),
+  };
+}
+
+/** Half goes at once, so that a long stream is not copied for every word. */
+const newest = (text: string, chars: number): string =>
+  text.length <= chars ? text : text.slice(-chars / 2);
 
 /**
  * Messages that came meanwhile enter the transcript before the request that reads them. Outcomes of children do

@@ -144,6 +144,21 @@ test('who comes in mid-stream sees what others were told of it', async (t) => {
   await until('it is whole', () => second.state(follow, 'agent').streaming === 'half of an answer');
 });
 
+test('the first who looks comes in mid-stream and sees the answer from its start', async (t) => {
+  const rig = await Rig.open(t);
+  const agent = rig.agent();
+  rig.said.set(agent, { text: 'half of ', thinking: 'a thought' });
+  const first = await rig.client();
+  const follow = await first.follow({ kind: 'agent', agent });
+  assert.equal(first.state(follow, 'agent').streaming, 'half of ');
+  rig.server.publish.delta(agent, 'an answer', '');
+  await until('it is whole', () => first.state(follow, 'agent').streaming === 'half of an answer');
+  const second = await rig.client();
+  const other = await second.follow({ kind: 'agent', agent });
+  assert.equal(second.state(other, 'agent').streaming, 'half of an answer');
+  assert.equal(second.state(other, 'agent').thinking, 'a thought');
+});
+
 test('one event of each kind arrives without waiting for the next frame time', async (t) => {
   const rig = await Rig.open(t);
   const client = await rig.client();

@@ -62,6 +62,8 @@ export class Rig {
   readonly hidden: string[] = [];
   /** How often each read was asked. */
   readonly reads = new Map<string, number>();
+  /** What has come so far of agents' answers. */
+  readonly said = new Map<number, { readonly text: string; readonly thinking: string }>();
   accepting = true;
   trouble: string | null = null;
   shutdowns = 0;
@@ -84,6 +86,7 @@ export class Rig {
       },
       loop: () => ({ p99Ms: 1, maxMs: 2, events: 3 }),
       slots: () => ({ modelUsed: 0, modelLimit: 100, commandUsed: 0, commandLimit: 8 }),
+      said: (agent: AgentId) => this.said.get(agent) ?? null,
       trouble: () => this.trouble,
     };
     this.server = createServer({
@@ -105,7 +108,7 @@ export class Rig {
         error: (message, fields) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
       },
       about: () => ({ durability: 'process', startedAtMs: 1, privateBytes: 2 }),
-      models: () => ({ models: [], default: null }),
+      models: () => Promise.resolve({ models: [], default: null }),
       checkStart: (params) => Promise.resolve(params),
       shutdown: () => void (this.shutdowns += 1),
       ...options,

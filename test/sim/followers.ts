@@ -54,6 +54,7 @@ export class Followers {
     this.#hub = new Follows({
       reads,
       clock,
+      said: (agent) => sim.host?.said(agent) ?? null,
       trouble: () => sim.host?.trouble() ?? null,
       failed: (error) => sim.fail('S9', `a follow ended: ${String(error)}`),
     });
