@@ -189,6 +189,7 @@ class LatencyModel implements Model {
   }
 
   setProvider(): void {}
+  list(): void {}
   setKey(): void {}
 
   ready(): boolean {

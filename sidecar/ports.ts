@@ -107,6 +107,8 @@ export interface Model {
     readonly cacheWrite: number;
   } | null;
   setProvider(spec: ProviderSpec): void;
+  /** Asks every provider that can be asked what models it has; those that do not answer are left out. */
+  list(post: (models: readonly ModelInfo[]) => void): void;
   /** Gives a provider its key, in memory only. Null takes it away. `baseUrl` moves with the key (case 54). */
   setKey(provider: string, key: string | null, baseUrl?: string): void;
   /** False when a request for this model would need a key that nobody gave. */

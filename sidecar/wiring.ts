@@ -29,6 +29,8 @@ export interface WireOptions {
   /** Folder with the `roost` command: first on the PATH of agents' commands. */
   readonly commandFolder: string;
   readonly log: Log;
+  /** Model requests in flight at a time. */
+  readonly modelSlots: number;
   /** A client asked for the end. */
   readonly shutdown: () => void;
 }
@@ -60,7 +62,7 @@ export function wire(options: WireOptions): Wired {
     newClock: () => createClock({ alarm: 'elapsed' }),
     log,
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
-    models: () => ({ models: [], default: null }),
+    models: () => new Promise((resolve) => model.list((models) => resolve({ models, default: null }))),
     checkStart: (params) => checkStart(params, { model, clients: server.clients }),
     shutdown: options.shutdown,
   });
@@ -87,7 +89,7 @@ export function wire(options: WireOptions): Wired {
       log: (message, facts) => log.error(message, { facts: JSON.stringify(facts) }),
     },
     {
-      modelSlots: limits.modelSlots,
+      modelSlots: options.modelSlots,
       commandSlots: limits.commandSlotsPerCore * os.availableParallelism(),
       defaultModel: null,
     },

@@ -16,6 +16,7 @@ import type { Dialect } from './dialect.ts';
 import { Flight, type Line } from './flight.ts';
 import { Http1 } from './http1.ts';
 import { Http2 } from './http2.ts';
+import { listModels, type ListPlace } from './list.ts';
 import { knownProviders, pathBelow } from './providers.ts';
 import { responses } from './responses.ts';
 import { Script } from './scripted.ts';
@@ -48,6 +49,8 @@ class Models implements Model {
   private readonly scripts = new Map<string, Script>();
   /** By origin, authority file and key. */
   private readonly wires = new Map<string, Wire>();
+  /** Lists are asked for seldom and change seldom. Forgotten when a provider or a key changes. */
+  private listed: { readonly models: readonly ModelInfo[]; readonly atMs: number } = nothingListed;
   private readonly deadlines: Deadlines;
   private readonly patience: Patience;
 
@@ -92,6 +95,33 @@ class Models implements Model {
     this.specs.set(spec.name, spec);
     this.scripts.delete(spec.name);
     this.forget(spec.name);
+  }
+
+  list(post: (models: readonly ModelInfo[]) => void): void {
+    const places = [...this.specs.values()].flatMap((spec) => this.listPlace(spec) ?? []);
+    const freshUntilMs = this.listed.atMs + limits.modelListKeptMs;
+    if (performance.now() < freshUntilMs) return void setImmediate(() => post(this.listed.models));
+    void Promise.all(places.map(listModels)).then((lists) => {
+      this.listed = { models: lists.flat(), atMs: performance.now() };
+      post(this.listed.models);
+    });
+  }
+
+  /** Where the models of a provider are listed; null when it cannot be asked. */
+  private listPlace(spec: ProviderSpec): ListPlace | null {
+    const line = spec.dialect === 'scripted' ? null : this.line(spec);
+    if (line === null || 'kind' in line) return null;
+    const baseUrl = this.keys.get(spec.name)?.baseUrl ?? spec.baseUrl;
+    return {
+      provider: spec.name,
+      url: new URL(
+        pathBelow(new URL(baseUrl), spec.dialect === 'anthropic' ? '/v1/models' : '/models'),
+        baseUrl,
+      ).href,
+      headers: line.headers,
+      caFile: spec.caFile ?? null,
+      sizes: (name) => sizesOf(spec.name, name, spec.keyless === true),
+    };
   }
 
   setKey(provider: string, key: string | null, baseUrl?: string): void {
@@ -183,6 +213,7 @@ class Models implements Model {
 
   /** Requests under way go on over the old connections; the next one finds the new ones. */
   private forget(provider: string): void {
+    this.listed = nothingListed;
     this.lines.delete(provider);
     const used = new Set([...this.lines.values()].flatMap((line) => ('wire' in line ? [line.wire] : [])));
     for (const [name, wire] of this.wires) {
@@ -192,6 +223,8 @@ class Models implements Model {
     }
   }
 }
+
+const nothingListed = { models: [], atMs: Number.NEGATIVE_INFINITY };
 
 const providerOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf('/')));
 const nameOf = (model: string): string => model.slice(model.indexOf('/') + 1);

@@ -46,6 +46,12 @@ export const limits = {
   /** First delay before a broken request is asked again, doubling to the longest. */
   retryFirstMs: 500,
   retryLongestMs: 60_000,
+  /** A provider that has not listed its models by then is left out of the list. */
+  modelListMs: 3_000,
+  /** Models of one provider that are listed; OpenRouter has some hundreds. */
+  modelsListed: 1_000,
+  /** Lists are kept this long: agents are started more often than models appear. */
+  modelListKeptMs: 10 * 60_000,
   /** Output tokens asked for when the model allows more. */
   outputTokens: 16_384,
   /** Output tokens below which a request is not worth making; the turn waits for budget instead. */

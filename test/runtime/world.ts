@@ -138,6 +138,7 @@ export class World {
         info: (id) => ({ id, contextTokens: 200_000, outputTokens: 8_000, scripted: true }),
         price: () => ({ input: 1_000_000, output: 2_000_000, cacheRead: 100_000, cacheWrite: 1_250_000 }),
         setProvider: () => undefined,
+        list: () => undefined,
         setKey: (provider, key) => void (key === null ? this.keys.delete(provider) : this.keys.add(provider)),
         ready: (model) => this.keys.has(model.split('/')[0] ?? ''),
       },

@@ -36,6 +36,10 @@ export class FakeModel implements Model {
     return this.#sim.swarm.priced ? price : null;
   }
 
+  list(): void {
+    throw new Error('nobody lists models here');
+  }
+
   setProvider(): void {
     // The simulated provider needs no address.
   }
