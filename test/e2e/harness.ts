@@ -5,7 +5,7 @@
 //   const vscode = await startVSCode({ vsix, workspace });
 //   const workbench = await openWorkbench(vscode);
 //   await workbench.command('Roost: New Agent');
-//   await workbench.webview('Agents').getByRole('treeitem').first().click();
+//   await workbench.agents.getByRole('treeitem').first().click();
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import {

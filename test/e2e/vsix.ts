@@ -14,6 +14,8 @@ export async function makeVsix(): Promise<string> {
     const { code, output } = await runTool('@vscode/vsce', [
       'package',
       '--no-dependencies',
+      // The picture of the README is in the package; there is no address to make its link absolute with.
+      '--no-rewrite-relative-links',
       '--target',
       target,
       '--out',

@@ -1,11 +1,15 @@
 // The workbench as a person uses it: palette, views, webviews, notifications, pictures.
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, FrameLocator, Locator, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { shotsFolder } from './harness.ts';
 import type { VSCode } from './harness.ts';
 
 const extensionId = 'roost.roost';
+
+/** How long a gesture or a condition may take: seconds on a calm machine, and this one may be busy. */
+const patienceMs = 60_000;
 
 export class Workbench {
   readonly page: Page;
@@ -42,15 +46,60 @@ export class Workbench {
     for (;;) {
       try {
         await this.page.keyboard.press('F1');
-        await input.waitFor({ state: 'visible', timeout: 1000 });
+        await input.waitFor({ state: 'visible', timeout: 2000 });
         await input.fill(`>${label}`);
-        await row.click({ timeout: 700 });
-        return;
+        await row.waitFor({ timeout: 2000 });
+        break;
       } catch (error) {
         if (end < Date.now()) throw error;
         await this.page.keyboard.press('Escape');
       }
     }
+    await row.click();
+  }
+
+  /** Chooses a line of the quick pick that a command has opened. */
+  async choose(label: string): Promise<void> {
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: label }).first().click();
+  }
+
+  /**
+   * The first row of the Attention view with this text. Walked to by keys, as the list has elements for the rows
+   * in sight only, and the wheel would be caught by the tooltip of the row that it passes.
+   */
+  async attention(text: string | RegExp): Promise<Locator> {
+    const list = this.page.locator('.customview-tree .monaco-list').first();
+    const rows = list.locator('.monaco-list-rows .monaco-list-row');
+    const focused = rows.and(list.locator('.focused'));
+    // Nowhere for a moment, when the list is drawn anew.
+    const place = (): Promise<string> =>
+      focused.evaluateAll((elements) => elements[0]?.getAttribute('data-index') ?? '');
+    await until(`the Attention view shows ${text}`, async () => {
+      if ((await rows.count()) === 0) return false;
+      await list.focus();
+      await this.page.keyboard.press('Home');
+      if (!(await within(1000, async () => (await focused.count()) === 1))) return false;
+      for (;;) {
+        if ((await focused.filter({ hasText: text }).count()) === 1) return true;
+        const before = await place();
+        await this.page.keyboard.press('ArrowDown');
+        if (!(await within(500, async () => (await place()) !== before))) return false;
+      }
+    });
+    return rows.filter({ hasText: text }).first();
+  }
+
+  /** Presses one of the buttons that a row of the Attention view shows under the mouse. */
+  async press(text: string | RegExp, button: string): Promise<void> {
+    const row = await this.attention(text);
+    await row.hover();
+    // Its name goes on with the key that does the same.
+    await row.getByRole('button', { name: new RegExp(`^${button}`) }).click();
+  }
+
+  /** The verbs above the hunks of the editor in front. */
+  lens(verb: string): Locator {
+    return this.page.locator('.editor-group-container.active .codelens-decoration a', { hasText: verb });
   }
 
   /** Types into the quick input that a command has opened and confirms it. */
@@ -84,15 +133,24 @@ export class Workbench {
     return this.page.locator('.notification-toast', { hasText: text });
   }
 
+  /** The inside of the Agents view in the sidebar. */
+  get agents(): FrameLocator {
+    return this.#webview('[src*="purpose=webviewView"]');
+  }
+
+  /** The inside of the agent panel in the editor area. */
+  get panel(): FrameLocator {
+    return this.#webview(':not([src*="purpose=webviewView"])');
+  }
+
   /**
-   * The inside of one of our webviews. VS Code nests two frames: an outer one of its own, whose address names
-   * the extension, and the inner one with our page, whose title is that of the view or panel.
+   * VS Code nests two frames: an outer one of its own, whose address names the extension and says whether it is
+   * a view, and the inner one with our page. While a view is built anew both pages are there for a moment.
    */
-  webview(title?: string): FrameLocator {
-    const inner = title === undefined ? '' : `[title="${title}"]`;
+  #webview(which: string): FrameLocator {
     return this.page
-      .frameLocator(`iframe.webview.ready[src*="extensionId=${extensionId}"]`)
-      .frameLocator(`iframe#active-frame${inner}`);
+      .frameLocator(`iframe.webview.ready[src*="extensionId=${extensionId}"]${which}`)
+      .frameLocator('iframe#active-frame');
   }
 
   async shot(name: string): Promise<void> {
@@ -104,11 +162,27 @@ export class Workbench {
   }
 }
 
+/** Looks again and again until something is so; for what no locator can wait for, such as a file. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  if (!(await within(patienceMs, isSo)))
+    throw new Error(`It did not come to pass within ${patienceMs / 1000} s that ${what}.`);
+}
+
+async function within(limitMs: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  const end = Date.now() + limitMs;
+  while (!(await isSo())) {
+    if (end < Date.now()) return false;
+    await sleep(50);
+  }
+  return true;
+}
+
 /** A browser with a VS Code open in it. */
 export async function openWorkbench(vscode: VSCode, size = { width: 1280, height: 800 }): Promise<Workbench> {
   const browser = await launchBrowser();
   try {
     const context = await browser.newContext({ viewport: size, locale: 'en-US' });
+    context.setDefaultTimeout(patienceMs);
     const workbench = new Workbench(browser, await context.newPage());
     await workbench.open(vscode.pageUrl);
     return workbench;
