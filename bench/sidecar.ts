@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Wire } from '../sidecar/cli/connect.ts';
 import { environmentForSidecar } from '../sidecar/cli/secrets.ts';
+import { sidecarFlags } from '../sidecar/protocol/discovery.ts';
 
 const root = path.join(import.meta.dirname, '..');
 
@@ -51,19 +52,34 @@ export interface SidecarProcess {
   close(): Promise<void>;
 }
 
-/**
- * Starts the built sidecar on a store as the product's clients start it, and connects. The store is made when none
- * is named, and then removed.
- */
-export async function startSidecarProcess(store?: string): Promise<SidecarProcess> {
+export interface SidecarStart {
+  /** The store's directory; made when none is named, and then removed at the end. */
+  readonly store?: string;
+  /** Arguments besides the store. */
+  readonly args?: readonly string[];
+}
+
+/** Starts the built sidecar on a store as the product's clients start it, and connects. */
+export async function startSidecarProcess({ store, args = [] }: SidecarStart = {}): Promise<SidecarProcess> {
   const bundle = path.join(root, 'dist', 'sidecar.cjs');
   if (!existsSync(bundle)) throw new Error('There is no dist/sidecar.cjs. Run "npm run build" first.');
   const directory = store ?? mkdtempSync(path.join(os.tmpdir(), 'roost-bench-'));
-  const child = spawn(process.execPath, [bundle, '--store', directory], {
-    env: environmentForSidecar(process.env),
-    stdio: ['ignore', 'ignore', 'inherit'],
-    windowsHide: true,
-  });
+  const child = spawn(
+    process.execPath,
+    [
+      ...sidecarFlags,
+      ...(process.env['XF'] ?? '').split(' ').filter((x) => x !== ''),
+      bundle,
+      '--store',
+      directory,
+      ...args,
+    ],
+    {
+      env: environmentForSidecar(process.env),
+      stdio: ['ignore', 'ignore', 'inherit'],
+      windowsHide: true,
+    },
+  );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const wire = await connected(directory, child);
   return {

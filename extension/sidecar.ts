@@ -15,6 +15,7 @@ import {
   ownedExitCode,
   parseDiscovery,
   sidecarEnvironment,
+  sidecarFlags,
   sidecarLogFile,
 } from '../sidecar/protocol/discovery.ts';
 import type { Discovery } from '../sidecar/protocol/discovery.ts';
@@ -97,7 +98,7 @@ export class Launcher {
 
   /** Null: it passed. */
   async #selfTest(runtime: Runtime): Promise<string | null> {
-    const child = spawn(runtime.file, [this.#launch.script, '--self-test'], {
+    const child = spawn(runtime.file, [...sidecarFlags, this.#launch.script, '--self-test'], {
       env: environmentFor(runtime, this.#launch.machine().env),
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: limits.selfTestMs,
@@ -156,7 +157,7 @@ export class Launcher {
 
   #spawn(runtime: Runtime, store: string): ChildProcess {
     const { script, log, machine } = this.#launch;
-    const child = spawn(runtime.file, [script, '--store', store], {
+    const child = spawn(runtime.file, [...sidecarFlags, script, '--store', store], {
       // No folder of a person's: it could not be unmounted or removed while the sidecar runs.
       cwd: path.parse(script).root,
       detached: true,

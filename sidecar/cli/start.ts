@@ -7,6 +7,7 @@ import path from 'node:path';
 import process from 'node:process';
 
 import { nodeProblem } from '../platform/selfTest.ts';
+import { sidecarFlags } from '../protocol/discovery.ts';
 import { Failure } from './failure.ts';
 import { environmentForSidecar } from './secrets.ts';
 
@@ -23,7 +24,7 @@ export interface Starting {
 const saidBytes = 16 * 1024;
 
 export function startSidecar(store: string): Starting {
-  const child: ChildProcess = spawn(findNode(), [sidecarProgram(), '--store', store], {
+  const child: ChildProcess = spawn(findNode(), [...sidecarFlags, sidecarProgram(), '--store', store], {
     // Not the caller's folder: that one could not be unmounted or removed while the sidecar runs.
     cwd: path.parse(process.execPath).root,
     detached: true,

@@ -142,6 +142,6 @@ function told(message: string, status: number): string {
     .replace(/\s+/g, ' ')
     .trim();
   const cut = text.length > limits.errorMessageChars ? `${text.slice(0, limits.errorMessageChars)}…` : text;
-  const sentence = cut === '' ? 'The server gave no reason.' : /[.!?…]$/.test(cut) ? cut : `${cut}.`;
+  const sentence = cut === '' ? 'The server gave no reason.' : /[.!?\u2026]$/.test(cut) ? cut : `${cut}.`;
   return status === 200 ? sentence : `HTTP ${status}: ${sentence}`;
 }
