@@ -188,6 +188,7 @@ export const english = {
   'composer.sent.steered': 'Steered: it is read at the next step.',
 
   'changes.title': 'Changes',
+  'changes.allDecided': 'all decided',
   'changes.loading': 'Loading the change…',
   'changes.failed': 'Could not load the change: {0}',
   'changes.accept': 'Accept',

@@ -34,7 +34,8 @@ export interface Places {
 export function makeRepository(folder: string, places: Places): void {
   const files: Record<string, string> = {
     'README.md': '# Toolbox\n\nSmall functions without dependencies. `./check FILE` checks one of them.\n',
-    'AGENTS.md': 'Change only the module that you are asked about. Run `./check` on it before you are done.\n',
+    'AGENTS.md':
+      'Change only the module that you are asked about. Run `./check` on it before you are done.\n',
     'package.json': '{ "name": "toolbox", "private": true, "type": "module" }\n',
     check: checkScript(places),
     ...Object.fromEntries(modules.map((module) => [module.path, module.text])),
@@ -87,7 +88,10 @@ function lead(after: readonly Item[]): Answer {
   switch (after.filter((item) => item.kind === 'answer').length) {
     case 0:
       return plain([
-        { kind: 'thinking', text: 'The modules do not depend on each other, so nobody has to wait for anybody.' },
+        {
+          kind: 'thinking',
+          text: 'The modules do not depend on each other, so nobody has to wait for anybody.',
+        },
         { kind: 'text', text: 'I look at what is there.' },
         call('read', { path: 'README.md' }),
         call('search', { pattern: 'export ', path: '.' }),
@@ -95,7 +99,9 @@ function lead(after: readonly Item[]): Answer {
     case 1:
       return plain([
         { kind: 'text', text: `There are ${modules.length} modules. Each gets an agent of its own.` },
-        call('spawn_agent', { tasks: modules.map((module) => ({ name: module.name, task: taskOf(module) })) }),
+        call('spawn_agent', {
+          tasks: modules.map((module) => ({ name: module.name, task: taskOf(module) })),
+        }),
       ]);
     case 2:
       return plain([call('wait_agent', { mode: 'all' })]);
@@ -110,7 +116,8 @@ const call = (tool: string, input: unknown): Said => ({ kind: 'call', tool, inpu
 function summary(after: readonly Item[]): string {
   const heard = after.flatMap((item) => (item.kind === 'answer' ? [] : [item.text])).join('\n');
   const lines = modules.map(
-    ({ name, path: file, found }) => `- \`${file}\`: ${heard.includes(reportOf(name)) ? found : '**no report**'}`,
+    ({ name, path: file, found }) =>
+      `- \`${file}\`: ${heard.includes(reportOf(name)) ? found : '**no report**'}`,
   );
   return `All ${modules.length} agents are done. What they found:\n\n${lines.join('\n')}`;
 }

@@ -161,7 +161,12 @@ chapter('no call was done twice, and no history was bent', () => {
   assert.equal(ids.length, commands.length);
   assert.deepEqual(fixture.violations(), []);
   // The page of what must hold in the store, read by a program of its own.
-  const doctor = execFileSync(process.execPath, [path.join(root, 'dist/cli.cjs'), 'doctor', '--store', store()]);
+  const doctor = execFileSync(process.execPath, [
+    path.join(root, 'dist/cli.cjs'),
+    'doctor',
+    '--store',
+    store(),
+  ]);
   assert.doesNotMatch(doctor.toString(), /"ok":false/);
   assert.match(doctor.toString(), /"name":"invariants","ok":true/);
   return Promise.resolve();
@@ -215,20 +220,30 @@ chapter('hunks are decided in the agent panel', async () => {
   await workbench.agents.getByRole('treeitem', { name: /^mean, done/ }).click();
   const { panel } = workbench;
   await panel.getByRole('button', { name: /^Changes/ }).click();
-  await panel.getByRole('button', { name: /src\/mean\.js/ }).first().click();
+  await panel.getByRole('button', { name: 'Show the changes of src/mean.js' }).click();
   await panel.getByText('let i = 0').waitFor();
   await workbench.shot('11-panel-changes');
   await panel.getByRole('button', { name: 'Accept', exact: true }).first().click();
-  await until('one is left', async () => (await panel.getByRole('button', { name: 'Reject', exact: true }).count()) === 1);
+  await until(
+    'one is left',
+    async () => (await panel.getByRole('button', { name: 'Reject', exact: true }).count()) === 1,
+  );
   await panel.getByRole('button', { name: 'Reject', exact: true }).click();
   await untilDecided('mean', true, false);
 });
 
 chapter('whole files are decided from the Attention view', async () => {
-  await workbench.press('src/unique.js', 'Reject All');
+  const decide = async (file: string, verb: string): Promise<void> => {
+    await workbench.press(file, verb);
+    // The rows below move up, so the next one is looked for when this one is gone.
+    await workbench.page
+      .locator('.customview-tree .monaco-list-row', { hasText: file })
+      .waitFor({ state: 'detached' });
+  };
+  await decide('src/unique.js', 'Reject All');
   await untilDecided('unique', false, false);
   const rest = modules.filter(({ name }) => !['slug', 'chunk', 'clamp', 'mean', 'unique'].includes(name));
-  for (const { path: file } of rest) await workbench.press(file, 'Accept All');
+  for (const { path: file } of rest) await decide(file, 'Accept All');
   await workbench.attention(/Done\s*13/);
   await until('nothing is left to review', async () => {
     return (await workbench.page.locator('.customview-tree', { hasText: 'Ready to review' }).count()) === 0;

@@ -34,8 +34,14 @@ export class Strip {
           <button class="foldline" aria-expanded=${this.#open} @click=${() => this.#toggle()}>
             <span class="twist" data-open=${this.#open}>${icon('chevron')}</span>${icon('diff')}
             <span class="title">${say('changes.title')}</span>
-            <span class="hint">${sayCount('count.files', undecided.length)}</span>
-            ${lineCounts(sum(undecided, 'added'), sum(undecided, 'removed'))}
+            ${
+              undecided.length === 0
+                ? html`<span class="hint">${say('changes.allDecided')}</span>`
+                : html`<span class="hint">${sayCount('count.files', undecided.length)}</span> ${lineCounts(
+                      sum(undecided, 'added'),
+                      sum(undecided, 'removed'),
+                    )}`
+            }
           </button>
           ${0 < undecided.length ? this.#drawAll(undecided) : nothing}
         </div>
@@ -113,7 +119,7 @@ export class Strip {
           <span class="word" data-state=${row.state}
             >${state === null ? say(`changes.state.${row.state}`) : state === 'edit' ? nothing : say(`changes.kind.${state}`)}</span
           >
-          ${lineCounts(row.added, row.removed)}
+          ${isUndecided(row) ? lineCounts(row.added, row.removed) : nothing}
         </button>
         ${this.#drawFileActs(row)}
       </div>
@@ -142,9 +148,7 @@ export class Strip {
     if (open.error !== '') return html`<p class="message" data-tone="error">${open.error}</p>`;
     if (open.detail === null) return html`<p class="aside">${say('changes.loading')}</p>`;
     if (open.hunks.length === 0) {
-      return html`<p class="aside">
-        ${say(isUndecided(row) ? 'changes.noText' : `changes.state.${row.state}`)}
-      </p>`;
+      return html`<p class="aside">${say(isUndecided(row) ? 'changes.noText' : 'changes.allDecided')}</p>`;
     }
     let room = open.shownLines;
     const shown = open.hunks.map(({ hunk, lines }) => {
