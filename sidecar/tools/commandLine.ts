@@ -39,26 +39,37 @@ export function judge(command: string, workspace: string): Judgement {
 }
 
 /** Programs that write nothing and start nothing, whatever their arguments are. */
-const lookers = new Set('ls pwd echo true false date uname which basename dirname'.split(' '));
+const lookers = new Set('ls pwd echo true false uname which basename dirname'.split(' '));
+/** The only options of `date` that neither set the clock nor read a file (`--file` prints the lines it cannot read). */
+const dateOption = /^(\+.*|-u|--utc|-R|-I\w*|--iso-8601(=\w+)?|--rfc-3339=\w+)$/;
 /** These read files, and a link may lead anywhere; without a file they read what a looking command pipes to them. */
 const readers = new Set('cat head tail wc sort uniq'.split(' '));
 const gitLookers = new Set('status ls-files log diff show blame rev-parse describe shortlog'.split(' '));
-/** Options by which Git's looking commands write a file or start a program (git-diff(1), git-log(1)). */
-const gitActs = /^--?(output|ext-diff|textconv|exec|upload-pack|paginate|show-signature|open-files|O)/;
+/**
+ * Options by which Git's looking commands write a file, start a program (`%G` starts gpg) or read a file that is
+ * not the repository's (git-diff(1), git-log(1), git-blame(1)); some of them are known by a beginning too.
+ */
+const gitActs =
+  /^--?(outpu|ext-|textc|exec|upload-pack|pagin|show-sig|open-files|no-index|contents|ignore-revs|exclude-f|O)|%G/;
+
+/** A word that may stand for names of files, and a file may be named like an option: `*x` is `--output=x` where that exists. */
+const optionByName = /^-?[^/]*[*?[]/;
+
+/** A word that names something outside: absolute, of a home directory or above, also as the value of an option. */
+const outsideWord = (word: string): boolean =>
+  path.isAbsolute(word) || /(^|[=:])[~/]|^-\w[~/]/.test(word) || word.split(/[/=:]/).includes('..');
 
 /** Whether a command only looks at what is below its directory: a secret elsewhere is not for a model to read unasked. */
 function looksOnly(command: SimpleCommand): boolean {
   const [program = '', ...rest] = command.words;
   if (command.writes.length > 0) return false;
-  if (
-    rest.some((word) => path.isAbsolute(word) || word.startsWith('~') || word.split(/[/=:]/).includes('..'))
-  )
-    return false;
+  if (rest.some(outsideWord)) return false;
+  if (program === 'date') return rest.every((word) => dateOption.test(word));
   if (readers.has(program))
     return command.piped && rest.every((word) => /^-\w*$/.test(word) && !word.includes('o'));
   if (program !== 'git') return lookers.has(program);
   const [sub = '', ...options] = rest;
-  return gitLookers.has(sub) && !options.some((option) => gitActs.test(option));
+  return gitLookers.has(sub) && !options.some((option) => gitActs.test(option) || optionByName.test(option));
 }
 
 interface SimpleCommand {
@@ -90,6 +101,8 @@ function parsed(line: string): SimpleCommand[] | null {
     if (redirected) return null;
     if (token.kind === 'write') redirected = true;
     if (token.kind !== 'end') continue;
+    // A new line after a pipe goes on with it.
+    if (now.piped && now.words.length === 0 && now.writes.length === 0 && token.text === '\n') continue;
     if (0 < now.words.length || 0 < now.writes.length) commands.push(now);
     now = { words: [], writes: [], piped: token.text === '|' };
   }
@@ -105,8 +118,9 @@ interface Token {
 
 // Sticky, tried in this order. What none of them matches is not known: `$`, backquotes, brackets of all kinds, here-documents, comments.
 const blank = /[ \t]+/y;
-const separator = /&&|\|\||[;|\n]|&(?!>)/y;
-const copyRedirection = /\d?>&\d/y;
+const separator = /&&|\|\||[;\n]|\|(?!&)|&(?!>)/y;
+// `>&1x` writes to a file of the name `1x`.
+const copyRedirection = /\d?>&\d(?![^\s;&|<>])/y;
 const writeRedirection = /&>>?|\d?>>?(?![(&|])/y;
 const wordPattern = /(?:[\w./:=,+@%^*?~!\]-]|\[|(?<=[^\s;&|<>()])#|'[^']*'|"[^"$`\\]*"|\\[^\n])+/y;
 

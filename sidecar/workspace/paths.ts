@@ -83,6 +83,8 @@ export function codeOf(error: unknown): string {
 const protectedPaths = [
   /^(.*\/)?\.(roost|vscode|claude|cursor|codex|gemini|husky|devcontainer)(\/|$)/,
   /^(.*\/)?\.git(\/|$)/,
+  // What makes a folder a bare repository, whose `config` then names programs that `git status` starts.
+  /^(.*\/)?head$/,
   /^(.*\/)?\.github\/(agents|copilot|hooks|chatmodes|instructions|prompts)(\/|$)/,
   /^(.*\/)?\.?mcp\.json$/,
   /\.code-workspace$/,

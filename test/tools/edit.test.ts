@@ -294,6 +294,7 @@ test('I10, cases 214 and 217: paths that leave the workspace are refused after l
 test('case 215: what grants power asks in every mode and stands alone', async () => {
   const place = createPlace();
   const paths = [
+    'bare/HEAD',
     '.vscode/settings.json',
     '.VSCODE/tasks.json',
     '.git/hooks/pre-commit',

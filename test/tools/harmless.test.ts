@@ -11,6 +11,10 @@ const looks = [
   'ls -la src',
   'git ls-files | head -20 | wc -l',
   'pwd && git diff HEAD',
+  'git diff --stat HEAD -- src/*.ts 2>&1 | tail',
+  'date +%Y-%m-%d',
+  'ls *.ts',
+  'git log --format=%h:%s',
 ];
 
 const acts = [
@@ -33,6 +37,26 @@ const acts = [
   'git ls-files | sort -o file',
   'git ls-files | tee file',
   'git ls-files | xargs rm',
+  // A digit after >& is only a descriptor when the word ends there.
+  'echo x >&1file',
+  'echo x >&2/../file',
+  // A file may be named like an option.
+  'git log *output=x',
+  'git log -*x',
+  'git diff ??output=x',
+  'git diff --no-index --outp=x a b',
+  'git log --format=%G?',
+  // These print the lines of a file that they cannot understand.
+  'date --file=/etc/passwd',
+  'date -f notes',
+  'date -s tomorrow',
+  'git blame --contents=/etc/passwd a',
+  'git blame --ignore-revs-file secrets a',
+  'git diff --no-index link/secret a',
+  'ls --x=~/y',
+  'ls -I/etc',
+  'ls |& sh',
+  'ls |\nsh',
 ];
 
 for (const command of looks)
