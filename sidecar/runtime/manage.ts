@@ -84,7 +84,11 @@ export function onRename(step: Step, event: Event<'agent/rename'>): void {
       `"${params.name}" cannot be a name: use 1 to 60 letters, digits, dots, - or _.`,
     );
   }
-  if (agent.name !== params.name) agent.name = freeName(step, agent.parent, params.name);
+  if (agent.name !== params.name) {
+    agent.name = freeName(step, agent.parent, params.name);
+    // At once, so that the next to want this name in the same step finds it taken.
+    step.store.update('agent', agent.id, { name: agent.name });
+  }
   const { name } = agent;
   step.after(() => reply({ ok: true, value: { name } }));
 }
@@ -164,8 +168,7 @@ export function onRetry(step: Step, event: Event<'turn/retry'>): void {
 export function onQueueRemove(step: Step, event: Event<'queue/remove'>): void {
   const { params, reply } = event;
   const turn = step.store.get('turn', params.turn);
-  const removed = turn?.state === 'queued';
-  if (turn !== undefined && removed) {
+  if (turn?.state === 'queued') {
     step.store.update('turn', turn.id, {
       state: 'ended',
       outcome: 'superseded',
@@ -175,5 +178,8 @@ export function onQueueRemove(step: Step, event: Event<'queue/remove'>): void {
     step.agent(turn.agent).queued -= 1;
     step.turnEnded(turn.id);
   }
+  // Doing it twice is doing it once: a turn that never began and has ended was taken back.
+  const removed =
+    turn !== undefined && (turn.state === 'queued' || (turn.state === 'ended' && turn.last === 0));
   step.after(() => reply({ ok: true, value: { removed } }));
 }

@@ -91,7 +91,7 @@ export function startSpawn(step: Step, agent: AgentRecord, call: CallRecord, ver
     finishCall(step, agent, call, { status: 'error', text: problem });
     return;
   }
-  setCall(step, call, { evidence: JSON.stringify({ next: 0, before: agent.children }) });
+  setCall(step, call, { evidence: JSON.stringify(noProgress(agent.children)) });
   spawnSlice(step, agent, call, verb);
 }
 
@@ -101,10 +101,12 @@ function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string |
   if (verb.profile !== null && pinProfile(step, verb.profile) === null) {
     return `There is no profile "${verb.profile}". There are: ${profileNames()}.`;
   }
-  const names = verb.tasks.flatMap((task) => (task.name === null ? [] : [task.name]));
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined && names.length <= limits.namesListed)
-    return `Two tasks are named "${twice}". Names must differ.`;
+  const names = new Set<string>();
+  for (const { name } of verb.tasks) {
+    if (name === null) continue;
+    if (names.has(name)) return `Two tasks are named "${name}". Names must differ.`;
+    names.add(name);
+  }
   return spawnProblem(step, agent, verb.tasks.length);
 }
 
@@ -120,10 +122,15 @@ interface SpawnProgress {
   readonly next: number;
   /** Children that the agent had before the batch: generated names go on from there. */
   readonly before: number;
+  /** Names that were taken, by the index of their task: what the agent is called instead. */
+  readonly instead: Readonly<Record<number, string>>;
 }
 
+const noProgress = (before: number): SpawnProgress => ({ next: 0, before, instead: {} });
+
 function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: SpawnVerb): void {
-  const progress: SpawnProgress = JSON.parse(call.evidence ?? '{"next":0,"before":0}');
+  const progress: SpawnProgress =
+    call.evidence === null ? noProgress(agent.children) : JSON.parse(call.evidence);
   const end = Math.min(verb.tasks.length, progress.next + limits.slice);
   // Between two slices a branch above may have been stopped, or its budget of agents used up by others.
   const problem = progress.next === 0 ? null : spawnProblem(step, agent, verb.tasks.length - progress.next);
@@ -144,14 +151,18 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     place: agent.place,
     key: null,
   };
+  const instead: Record<number, string> = { ...progress.instead };
   for (let i = progress.next; i < end; i++) {
     const task = verb.tasks[i];
     if (task === undefined) break;
-    const name = task.name === null ? generatedName(progress, i) : freeName(step, agent.id, task.name);
+    const wanted = task.name ?? generatedName(progress, i);
+    const name = freeName(step, agent.id, wanted);
+    if (name !== wanted) instead[i] = name;
     bear(step, { ...common, name, text: task.task });
   }
+  const done: SpawnProgress = { ...progress, next: end, instead };
   if (end < verb.tasks.length) {
-    setCall(step, call, { evidence: JSON.stringify({ ...progress, next: end }) });
+    setCall(step, call, { evidence: JSON.stringify(done) });
     step.unsettled.add(agent.id);
     step.after(() => {
       step.rt.batches.set(call.id, verb);
@@ -160,14 +171,16 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     return;
   }
   step.after(() => void step.rt.batches.delete(call.id));
-  finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, progress) });
+  finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, done) });
 }
 
 const generatedName = (progress: SpawnProgress, index: number): string =>
   `agent-${progress.before + index + 1}`;
 
 function namesText(tasks: readonly SpawnTask[], progress: SpawnProgress): string {
-  const names = tasks.map((task, index) => task.name ?? generatedName(progress, index));
+  const names = tasks.map(
+    (task, index) => progress.instead[index] ?? task.name ?? generatedName(progress, index),
+  );
   const count = `Started ${names.length} agent${names.length === 1 ? '' : 's'}: `;
   if (names.length <= limits.namesListed) return `${count}${names.join(', ')}.`;
   return `${count}${names.slice(0, 3).join(', ')}, … ${names.at(-1) ?? ''}. Use list_agents for all names.`;
@@ -178,7 +191,9 @@ export function freeName(step: Step, parent: number, wanted: string): string {
   const taken = (name: string): boolean =>
     step.store.range('agent.named', [parent, name], { limit: 1 }).length > 0;
   if (!taken(wanted)) return wanted;
-  for (let n = 2; ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
+  for (let n = 2; n < 10; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
+  // Many want this name: the id that comes next names one that nobody has, without a look at all of them.
+  for (let n = step.store.nextId('agent'); ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
 }
 
 /** A folder's row, made when it is new. */

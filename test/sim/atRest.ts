@@ -19,7 +19,7 @@ export function pending(sim: Sim): string | null {
 }
 
 export function atRest(sim: Sim): void {
-  const wrong = recount(sim.disk);
+  const wrong = recount(sim.disk, sim.workload.lowered);
   if (wrong !== null) return sim.fail(wrong.check, wrong.message);
   sim.check.factsHold();
   const stuck = pending(sim);
@@ -78,6 +78,8 @@ function words(sim: Sim): Wrong | null {
   const transcripts = bodies(sim);
   for (const agent of sim.disk.rows('agent')) {
     const entries = transcripts.get(agent.id) ?? [];
+    const stranger = strangers(sim, agent, entries);
+    if (stranger !== null) return { check: 'words', message: stranger };
     const found =
       heardOnce(
         sim,
@@ -87,6 +89,25 @@ function words(sim: Sim): Wrong | null {
     if (found !== null) return found;
   }
   return messagesArrive(sim, transcripts);
+}
+
+/** Names that spawn_agent has told its caller and that none of its children has. */
+function strangers(
+  sim: Sim,
+  agent: Readonly<AgentRecord>,
+  entries: readonly { body: EntryBody }[],
+): string | null {
+  if (sim.workload.calls.some((call) => call.kind === 'agent/rename')) return null;
+  const children = sim.disk.rows('agent').filter((each) => each.parent === agent.id);
+  const names = new Set(children.map((child) => child.name));
+  for (const { body } of entries) {
+    if (body.kind !== 'result' || body.tool !== 'spawn_agent' || body.text.includes('…')) continue;
+    const told = /^Started \d+ agents?: ([^ ]+(?:, [^ ]+)*)\./.exec(body.text)?.[1]?.split(', ') ?? [];
+    const stranger = told.find((name) => !names.has(name));
+    if (stranger !== undefined)
+      return `agent ${agent.id} was told that it has started ${stranger}, and has not`;
+  }
+  return null;
 }
 
 function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly EntryBody[]): Wrong | null {

@@ -13,13 +13,13 @@ export interface Wrong {
 
 type Agent = Readonly<AgentRecord>;
 
-/** The first promise that the rows break; null when none. */
-export function recount(disk: FakeDisk): Wrong | null {
+/** The first promise that the rows break; null when none. `lowered`: agents whose budget a person has set later. */
+export function recount(disk: FakeDisk, lowered: ReadonlySet<number>): Wrong | null {
   const found =
     first('S7', branchCounts(disk)) ??
     first('S7', ownCounts(disk)) ??
     first('S2', turns(disk)) ??
-    first('S6', ledgers(disk)) ??
+    first('S6', ledgers(disk, lowered)) ??
     first('S5', calls(disk)) ??
     first('S8', outcomes(disk)) ??
     first('wake', waits(disk)) ??
@@ -162,7 +162,7 @@ function turns(disk: FakeDisk): string | null {
   return null;
 }
 
-function ledgers(disk: FakeDisk): string | null {
+function ledgers(disk: FakeDisk, lowered: ReadonlySet<number>): string | null {
   const open = countBy(
     where(disk, 'ledger', (row) => row['state'] === 'open'),
     'agent',
@@ -171,6 +171,7 @@ function ledgers(disk: FakeDisk): string | null {
     const count = open.get(agent.id) ?? 0;
     if (count !== (agent.phase === 'asking' ? 1 : 0))
       return `agent ${agent.id} is ${agent.phase} with ${count} open attempts`;
+    if (lowered.has(agent.id)) continue;
     const { maxMicroUsd, maxTokens, maxAgents } = agent;
     if (maxMicroUsd !== null && agent.bMicroUsd + agent.bHeldMicroUsd > maxMicroUsd) {
       return `the branch of agent ${agent.id} has spent and holds ${agent.bMicroUsd + agent.bHeldMicroUsd} of ${maxMicroUsd} micro-dollars`;
@@ -221,7 +222,8 @@ function outcomes(disk: FakeDisk): string | null {
   const count = countBy(disk.table('outcome').rows.values(), 'turn');
   for (const turn of disk.rows('turn')) {
     const parent = disk.row('agent', turn.agent)?.parent ?? 0;
-    const due = turn.state === 'ended' && parent !== 0 ? 1 : 0;
+    const takenBack = turn.outcome === 'superseded' && turn.last === 0; // it never began, so there is nothing to tell
+    const due = turn.state === 'ended' && parent !== 0 && !takenBack ? 1 : 0;
     const has = count.get(turn.id) ?? 0;
     if (has !== due)
       return `turn ${turn.id} of agent ${turn.agent} is ${turn.state} and has ${has} outcomes for its parent`;

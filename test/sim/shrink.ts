@@ -24,6 +24,7 @@ function steps(): readonly (readonly [string, Change])[] {
     ['no faults', (swarm) => ({ ...swarm, odds: quiet })],
     ['no crashes', (swarm) => ({ ...swarm, crashes: 0 })],
     ['no interrupts', (swarm) => ({ ...swarm, interrupts: 0 })],
+    ['no forks and the like', (swarm) => ({ ...swarm, manages: 0 })],
     ['no messages', (swarm) => ({ ...swarm, sends: 0 })],
     ['no clock jumps', (swarm) => ({ ...swarm, jumps: 0 })],
     ['no budgets', (swarm) => ({ ...swarm, budgets: 0 })],

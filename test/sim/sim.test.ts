@@ -53,6 +53,7 @@ test('without faults every turn ends as its script says', () => {
       'no faults',
       'no crashes',
       'no interrupts',
+      'no forks and the like',
       'no clock jumps',
       'no budgets',
       'a key from the start',

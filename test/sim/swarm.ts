@@ -49,6 +49,8 @@ export interface Swarm {
   readonly size: number;
   readonly sends: number;
   readonly interrupts: number;
+  /** Forks, renames, closings and the like. */
+  readonly manages: number;
   readonly jumps: number;
   readonly crashes: number;
   /** Faults stop here, milliseconds into the run. */
@@ -79,6 +81,7 @@ export function drawSwarm(chance: Chance): Swarm {
     size: chance.pick([0, 1, 3, 8, 20, 40]),
     sends: chance.pick([0, 2, 10]),
     interrupts: chance.hits(0.5) ? 0 : chance.int(1, 5),
+    manages: chance.pick([0, 0, 5, 20]),
     jumps: chance.hits(0.7) ? 0 : chance.int(1, 3),
     crashes: calm || chance.hits(0.4) ? 0 : chance.int(1, 6),
     calmMs: chance.pick([2_000, 20_000, 200_000]),

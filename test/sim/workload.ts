@@ -6,7 +6,7 @@
 // Not here: whether what they were told is true (checks.ts).
 
 import type { Answer } from '../../sidecar/protocol/request.ts';
-import { agentId, changeId, requestId } from '../../sidecar/protocol/ids.ts';
+import { agentId, changeId, requestId, turnId } from '../../sidecar/protocol/ids.ts';
 import type { Params } from '../../sidecar/protocol/methods.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { News } from '../../sidecar/ports.ts';
@@ -35,6 +35,8 @@ export class Workload {
   readonly calls: Call[] = [];
   readonly #sim: Sim;
   #serial = 0;
+  /** Agents whose budget was set, maybe below what is spent. */
+  readonly lowered = new Set<number>();
   readonly #answering = new Set<number>();
 
   constructor(sim: Sim) {
@@ -50,6 +52,7 @@ export class Workload {
     const soon = (): number => chance.next() * swarm.calmMs;
     for (let n = 0; n < swarm.sends; n += 1) world.later(soon(), () => this.#send());
     for (let n = 0; n < swarm.interrupts; n += 1) world.later(soon(), () => this.#interrupt());
+    for (let n = 0; n < swarm.manages; n += 1) world.later(soon(), () => this.#manage());
     for (let n = 0; n < swarm.jumps; n += 1) {
       world.later(soon(), () => this.#jump(chance.pick([-3_600_000, -2_000, 500, 60_000, 8 * 3_600_000])));
     }
@@ -143,6 +146,43 @@ export class Workload {
     const agent = this.#someone();
     if (agent === null) return;
     this.#call('agent/interrupt', { agent: agentId(agent), branch: this.#sim.chance.hits(0.5) });
+  }
+
+  /** Fork, rename, configure, close, retry, take back, set a budget. */
+  #manage(): void {
+    const id = this.#someone();
+    if (id === null) return;
+    const { chance, disk } = this.#sim;
+    const agent = agentId(id);
+    const turns = disk.rows('turn').filter((turn) => turn.agent === id);
+    const turn = turns.length === 0 ? null : turnId(chance.pick(turns).id);
+    const mode = chance.pick(['ask', 'edits', 'auto'] as const);
+    const isolation = chance.pick(['shared', 'worktree', 'readonly'] as const);
+    this.#serial += 1;
+    const deeds = [
+      () =>
+        this.#call('agent/fork', {
+          agent,
+          turn: chance.hits(0.5) ? turn : null,
+          text: taskText(`f${this.#serial}`, chance.int(0, 2)),
+        }),
+      () => this.#call('agent/rename', { agent, name: chance.pick(['c0', 'agent-2', 'agent-9', 'best']) }),
+      () => this.#call('agent/configure', { agent, mode, ...(chance.hits(0.5) ? { isolation } : {}) }),
+      () => this.#call('turn/retry', { agent }),
+      () => {
+        this.lowered.add(id);
+        this.#call('budget/set', { agent, budget: this.#budget() });
+      },
+      () => this.#takeBack(),
+      ...(chance.hits(0.2) ? [() => this.#call('agent/close', { agent })] : []),
+    ];
+    chance.pick(deeds)();
+  }
+
+  #takeBack(): void {
+    const { chance, disk } = this.#sim;
+    const queued = disk.rows('turn').filter((turn) => turn.state === 'queued' || chance.hits(0.05));
+    if (queued.length > 0) this.#call('queue/remove', { turn: turnId(chance.pick(queued).id) });
   }
 
   /** A command that runs says that it waits inside Roost, and later that it does no more. */

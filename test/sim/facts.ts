@@ -1,0 +1,75 @@
+// What an answer to a client promises about the rows, from then on for ever (S1).
+//
+// Not here: what was only true when it was said (a name, a limit): the next call may change it.
+
+import type { RuntimeMethod } from '../../sidecar/runtime/event.ts';
+import type { FakeDisk } from './fakeDisk.ts';
+import type { Sim } from './sim.ts';
+import type { Call } from './workload.ts';
+
+/** Returns what is wrong in the committed rows with something that a client was told, or null. */
+export type Fact = () => string | null;
+
+type Field = (name: string) => unknown;
+
+/** What each method promises; null: nothing for later. */
+const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field) => Fact) | null> = {
+  'agent/start': born,
+  'agent/fork': born,
+  'agent/send': (disk, call, field) => () => {
+    const turn = disk.row('turn', Number(field('turn')));
+    if (turn?.agent !== call.params['agent']) return 'there is no such turn';
+    return field('state') === 'steered' || turn?.key === call.key ? null : 'its turn has another key';
+  },
+  'turn/retry': (disk, call, field) => () =>
+    disk.row('turn', Number(field('turn')))?.key === call.key ? null : 'there is no such turn',
+  'queue/remove': (disk, call, field) => () =>
+    field('removed') !== true || disk.row('turn', Number(call.params['turn']))?.outcome === 'superseded'
+      ? null
+      : 'the turn was not taken back',
+  'agent/close': (disk, call) => () => atWorkBelow(disk, Number(call.params['agent'])),
+  'request/answer': (disk, call, field) => () =>
+    field('state') !== 'applied' || disk.row('request', Number(call.params['request']))?.state === 'answered'
+      ? null
+      : 'the request is open',
+  'change/verdict': (disk, call, field) => () =>
+    field('state') !== 'applied' || disk.rows('verdict').some((row) => row.key === call.key)
+      ? null
+      : 'there is no such verdict',
+  'agent/interrupt': null,
+  'request/answerMany': null,
+  'provider/set': null,
+  'agent/rename': null,
+  'agent/configure': null,
+  'budget/set': null,
+};
+
+function born(disk: FakeDisk, call: Call, field: Field): Fact {
+  return () => {
+    const agent = disk.row('agent', Number(field('agent')));
+    if (agent?.key !== call.key) return 'there is no such agent';
+    return disk.row('turn', Number(field('turn')))?.agent === agent.id ? null : 'there is no such turn';
+  };
+}
+
+/** Nothing starts under an agent that is closed. */
+function atWorkBelow(disk: FakeDisk, closed: number): string | null {
+  for (const agent of disk.rows('agent')) {
+    let at: number | undefined = agent.id;
+    while (at !== undefined && at !== 0 && at !== closed) at = disk.row('agent', at)?.parent;
+    if (at === closed && agent.phase !== 'idle') return `agent ${agent.id} below is ${agent.phase}`;
+  }
+  return null;
+}
+
+/** The promise of one answer, in words that name the call. */
+export function factOf(sim: Sim, call: Call, value: unknown): Fact | null {
+  const field: Field = (name) =>
+    typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  const fact = promises[call.kind]?.(sim.disk, call, field);
+  if (fact === undefined) return null;
+  return () => {
+    const wrong = fact();
+    return wrong === null ? null : `${call.kind} ${call.key} was acknowledged, but ${wrong}`;
+  };
+}
