@@ -88,6 +88,9 @@ export function onRename(step: Step, event: Event<'agent/rename'>): void {
     agent.name = freeName(step, agent.parent, params.name);
     // At once, so that the next to want this name in the same step finds it taken.
     step.store.update('agent', agent.id, { name: agent.name });
+    // Lists of decisions show whose they are.
+    step.requestsChanged(agent.id);
+    step.changesChanged(agent.id);
   }
   const { name } = agent;
   step.after(() => reply({ ok: true, value: { name } }));
