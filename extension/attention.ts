@@ -10,7 +10,7 @@ import type { AttentionNode, SectionName } from './attentionRows.ts';
 import { throttled } from './ctx.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
-import { scriptedLabel } from './status.ts';
+import { counted, scriptedLabel } from './words.ts';
 
 const { t } = vscode.l10n;
 
@@ -85,7 +85,11 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
         ? undefined
         : {
             value: attention.requestsTotal,
-            tooltip: t('{0} decisions wait for you', attention.requestsTotal),
+            tooltip: counted(
+              attention.requestsTotal,
+              t('A decision waits for you'),
+              t('{0} decisions wait for you', attention.requestsTotal),
+            ),
           };
     this.#view.message =
       connection.state.kind === 'restarting'

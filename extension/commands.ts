@@ -2,7 +2,7 @@
 // argument object instead of asking, so that programs and other views drive them.
 
 import * as vscode from 'vscode';
-import type { AgentRow } from '../sidecar/protocol/agent.ts';
+import type { AgentRow, Isolation } from '../sidecar/protocol/agent.ts';
 import { RoostError } from '../sidecar/protocol/errors.ts';
 import type { AgentId } from '../sidecar/protocol/ids.ts';
 import type { Delivery, Params, Result } from '../sidecar/protocol/methods.ts';
@@ -12,7 +12,7 @@ import { chooseModel, offerKey, setKey } from './models.ts';
 import type { Panels } from './panels.ts';
 import { pickAgent, pickWorkspace } from './pick.ts';
 import { settings } from './settings.ts';
-import { scriptedLabel } from './status.ts';
+import { counted, scriptedLabel } from './words.ts';
 import { agentOf, field, numberField, textField } from './targets.ts';
 
 const { t } = vscode.l10n;
@@ -85,6 +85,7 @@ async function start(
     mode: settings.mode(),
     key: textField(given, 'key') ?? ctx.key(),
     ...(name === undefined ? {} : { name }),
+    ...isolationOf(given),
     // The planner itself counts too.
     ...(wanted.agents === undefined ? {} : { budget: { agents: wanted.agents + 1 } }),
   };
@@ -92,6 +93,12 @@ async function start(
   if (started === undefined) return undefined;
   if (field(given, 'open') !== false) panels.showAgent(started.agent, { focus: true });
   return started;
+}
+
+/** Where its edits land, when a program says so; else as its profile has it. */
+function isolationOf(given: unknown): { readonly isolation?: Isolation } {
+  const isolation = field(given, 'isolation');
+  return isolation === 'shared' || isolation === 'worktree' || isolation === 'readonly' ? { isolation } : {};
 }
 
 /** Starts it; a key that is missing is asked for, and the text that was typed is not lost over it. */
@@ -179,7 +186,7 @@ async function stop(ctx: Ctx, given: unknown, branch: boolean): Promise<unknown>
       return undefined;
   }
   const result = await ctx.connection.call('agent/interrupt', { agent: row.id, branch, key: ctx.key() });
-  vscode.window.setStatusBarMessage(t('Roost: stopped {0} agents', result.stopped), 5_000);
+  sayStopped(result.stopped);
   return result;
 }
 
@@ -208,8 +215,13 @@ async function stopAll(ctx: Ctx, given: unknown): Promise<unknown> {
     }
     if (!page.more || page.rows.length === 0) break;
   }
-  vscode.window.setStatusBarMessage(t('Roost: stopped {0} agents', stopped), 5_000);
+  sayStopped(stopped);
   return { stopped };
+}
+
+function sayStopped(stopped: number): void {
+  const text = counted(stopped, t('Roost: stopped 1 agent'), t('Roost: stopped {0} agents', stopped));
+  vscode.window.setStatusBarMessage(text, 5_000);
 }
 
 async function sure(question: string, verb: string): Promise<boolean> {
@@ -237,8 +249,8 @@ async function doctor(ctx: Ctx): Promise<unknown> {
   const show = t('Show Log');
   const text =
     report.findings.length === 0
-      ? t('Roost: {0} checks passed. {1} agents in {2}.', report.checked.length, info.agents, info.directory)
-      : t('Roost: {0} findings. The log has them.', report.findings.length);
+      ? t('Roost: {0} checks passed. Agents in {1}: {2}.', report.checked.length, info.directory, info.agents)
+      : t('Roost: findings: {0}. The log has them.', report.findings.length);
   const asked =
     report.findings.length === 0
       ? vscode.window.showInformationMessage(text, show)

@@ -25,7 +25,7 @@ export function registerContexts(ctx: Ctx, reviews: Reviews): void {
     try {
       const chosen = await modelOfNewAgents(ctx);
       noModel = chosen === null;
-      ctx.scriptedModel = chosen?.scripted === true;
+      ctx.setScriptedModel(chosen?.scripted === true);
       update();
     } catch (error) {
       ctx.log.debug(`model/list: ${describe(error)}`);

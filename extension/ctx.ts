@@ -15,6 +15,7 @@ import { Paths } from './paths.ts';
 import { Follows, Replica } from './replica.ts';
 import { Secrets } from './secrets.ts';
 import { settings } from './settings.ts';
+import { Signal } from './signal.ts';
 import { Launcher } from './sidecar.ts';
 import type { Machine } from './sidecar.ts';
 
@@ -27,8 +28,8 @@ export class Ctx {
   readonly launcher: Launcher;
   readonly connection: Connection;
   readonly follows: Follows;
-  /** New agents get a scripted model: said wherever Roost shows, not only while one of them runs. */
-  scriptedModel = false;
+  readonly #onModel = new Signal<void>();
+  #scriptedModel = false;
   readonly #complaints = new Set<string>();
   readonly #fleet: Replica;
   readonly #attention: Replica;
@@ -90,9 +91,15 @@ export class Ctx {
     return this.fleetOrNull ?? emptyFleet;
   }
 
-  /** A script answers, or would. */
+  /** A script answers, or would: said wherever Roost shows, not only while such an agent runs. */
   get scripted(): boolean {
-    return this.scriptedModel || this.fleet.scripted;
+    return this.#scriptedModel || this.fleet.scripted;
+  }
+
+  /** Whether new agents get a scripted model. */
+  setScriptedModel(scripted: boolean): void {
+    this.#scriptedModel = scripted;
+    this.#onModel.fire();
   }
 
   get attention(): AttentionState {
@@ -106,8 +113,10 @@ export class Ctx {
     return snapshot?.kind === 'changes' ? snapshot.state.rows : [];
   }
 
+  /** The fleet's numbers, or the model that answers it, have changed. */
   onFleet(listener: () => void): void {
     this.own(this.#fleet.onChange.on(listener));
+    this.own(this.#onModel.on(listener));
   }
 
   onAttention(listener: () => void): void {

@@ -8,6 +8,7 @@ import type { Answer, RequestRow } from '../sidecar/protocol/request.ts';
 import type { Attention } from './attention.ts';
 import type { Ctx } from './ctx.ts';
 import { requestsOf, textField } from './targets.ts';
+import { counted } from './words.ts';
 
 const { t } = vscode.l10n;
 
@@ -61,7 +62,11 @@ export async function answerAll(ctx: Ctx, requests: readonly RequestId[], answer
       : (await ctx.connection.call('request/answerMany', { requests, answer, key })).stale;
   if (0 < stale) {
     void vscode.window.showInformationMessage(
-      t('{0} of these had been decided before; nothing was changed there.', stale),
+      counted(
+        stale,
+        t('It had been decided before; nothing was changed.'),
+        t('{0} of these had been decided before; nothing was changed there.', stale),
+      ),
     );
   }
 }

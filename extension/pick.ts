@@ -6,7 +6,7 @@ import type { AgentRow } from '../sidecar/protocol/agent.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { describe } from './log.ts';
-import { scriptedLabel } from './status.ts';
+import { counted, scriptedLabel } from './words.ts';
 
 const { t } = vscode.l10n;
 
@@ -63,7 +63,7 @@ function agentItem(agent: AgentRow): AgentItem {
   const below = agent.branch.agents - 1;
   const about = [
     agent.why ?? agent.phase,
-    ...(0 < below ? [t('{0} agents below', below)] : []),
+    ...(0 < below ? [counted(below, t('1 agent below'), t('{0} agents below', below))] : []),
     ...(agent.model.startsWith('scripted/') ? [scriptedLabel()] : []),
   ];
   return { label: agent.name, description: about.join(' · '), detail: agent.doing || agent.task, agent };

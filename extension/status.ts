@@ -6,11 +6,9 @@ import type { FleetState } from '../sidecar/protocol/fleet.ts';
 import { throttled } from './ctx.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
+import { counted, scriptedLabel } from './words.ts';
 
 const { t } = vscode.l10n;
-
-/** What stands wherever a script answers instead of a model. */
-export const scriptedLabel = (): string => t('scripted model — no real AI');
 
 export function registerStatus(ctx: Ctx): void {
   const item = ctx.own(vscode.window.createStatusBarItem('roost.status', vscode.StatusBarAlignment.Left, 20));
@@ -73,10 +71,10 @@ export function formatMoney(microUsd: number): string {
 
 function parts(fleet: FleetState): string[] {
   return [
-    t('{0} need you', fleet.decisions),
+    counted(fleet.decisions, t('1 decision for you'), t('{0} decisions for you', fleet.decisions)),
     t('{0} running', fleet.running),
     t('{0} waiting', fleet.waiting),
-    t('{0} changes to review', fleet.reviews),
+    counted(fleet.reviews, t('1 change to review'), t('{0} changes to review', fleet.reviews)),
     t('{0} failed', fleet.failed),
     t('{0} spent', formatMoney(fleet.microUsd)),
   ];
@@ -84,7 +82,7 @@ function parts(fleet: FleetState): string[] {
 
 function tooltip(fleet: FleetState, isScripted: boolean): vscode.MarkdownString {
   const lines = [
-    t('{0} agents', fleet.agents),
+    counted(fleet.agents, t('1 agent'), t('{0} agents', fleet.agents)),
     ...parts(fleet),
     ...(isScripted ? [scriptedLabel()] : []),
     ...(fleet.trouble === null ? [] : [fleet.trouble]),
@@ -108,8 +106,13 @@ function digest(ctx: Ctx): void {
     if (!grew || vscode.window.state.focused || now - lastMs < limits.digestMs) return;
     lastMs = now;
     const show = t('Next Decision');
+    const text = counted(
+      decisions,
+      t('Roost: a decision waits for you.'),
+      t('Roost: {0} decisions wait for you.', decisions),
+    );
     void vscode.window
-      .showInformationMessage(t('Roost: {0} decisions wait for you.', decisions), show)
+      .showInformationMessage(text, show)
       .then((choice) => (choice === show ? vscode.commands.executeCommand('roost.nextDecision') : undefined));
   });
 }
