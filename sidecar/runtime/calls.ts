@@ -6,7 +6,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { firstLine } from '../core/text.ts';
 import { agentId, callId } from '../protocol/ids.ts';
 import type { Json } from '../protocol/json.ts';
-import type { Ask, Prepared, ToolEvent, ToolOutcome } from '../ports.ts';
+import type { Ask, Prepared, ToolEvent, ToolJob, ToolOutcome } from '../ports.ts';
 import { recordTouched } from './changes.ts';
 import { jobOf } from './jobs.ts';
 import { limits } from './limits.ts';
@@ -68,6 +68,8 @@ export function onPrepared(step: Step, id: number, prepared: Prepared): void {
   });
   if (!prepared.usesCommandSlot) return startCall(step, agent, call);
   const { slots, rt } = step;
+  // Also of a command that waits for a slot the tree says what it will be.
+  agent.doing = doingOf(call, jobOf(step, agent, call));
   if (!slots.commandQueue && slots.commandUsed < rt.options.commandSlots) {
     slots.commandUsed += 1;
     return startCall(step, agent, call);
@@ -113,10 +115,7 @@ function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const { rt } = step;
   setCall(step, call, { state: 'started', started: step.nowMs });
   step.takenUp.add(call.id);
-  agent.doing = firstLine(
-    `${call.tool}: ${Object.values(job.input).find((value) => typeof value === 'string') ?? ''}`,
-    limits.taskChars,
-  );
+  agent.doing = doingOf(call, job);
   step.callsChanged(agent.id);
   step.unsettled.add(agent.id);
   step.after(() => {
@@ -124,6 +123,12 @@ function startCall(step: Step, agent: AgentRecord, call: CallRecord): void {
     if (step.closedCalls.has(call.id)) return;
     rt.calling.set(call.id, rt.tools.run(job, data, hearTool(rt, call)));
   });
+}
+
+/** The tool and the first text of its input: a path, a command, a pattern. */
+function doingOf(call: CallRecord, job: ToolJob): string {
+  const first = Object.values(job.input).find((value) => typeof value === 'string') ?? '';
+  return firstLine(`${call.tool}: ${first}`, limits.taskChars);
 }
 
 /** Where a running tool posts. */

@@ -2,6 +2,7 @@
 // turn goes (I15).
 
 import type { AgentRecord, CallRecord, RequestRecord } from '../core/rows.ts';
+import { firstLine } from '../core/text.ts';
 import type { Answer } from '../protocol/request.ts';
 import { limits } from './limits.ts';
 import type { Step } from './step.ts';
@@ -29,6 +30,8 @@ export function openRequest(step: Step, agent: AgentRecord, request: NewRequest)
     key: null,
   });
   agent.requests += 1;
+  // Who looks at the tree sees what is asked, not what was done last.
+  agent.doing = firstLine(request.title, limits.taskChars);
   step.requestsChanged(agent.id);
 }
 

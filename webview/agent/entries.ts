@@ -50,17 +50,17 @@ function drawUser(item: Extract<Item, { kind: 'user' }>, parts: DrawParts): Temp
         : '';
   return html`<article class="said" data-from=${item.from === 'person' ? 'person' : 'agent'}>
     <header>
-      ${drawSender(item.from)}${how === '' ? nothing : html`<span class="chip">${how}</span>`}
+      ${drawSender(item.from, parts)}${how === '' ? nothing : html`<span class="chip">${how}</span>`}
       <time>${clockWords(item.atMs, parts.nowMs)}</time>
     </header>
     <div class="plain">${bounded(`${item.key}/text`, item.text, parts.folds)}</div>
   </article>`;
 }
 
-function drawSender(from: Sender): TemplateResult {
+function drawSender(from: Sender, { nameOf }: DrawParts): TemplateResult {
   if (from === 'person') return html`<strong>${say('transcript.you')}</strong>`;
   return html`<button class="link" data-act="showAgent" data-agent=${from}>
-    ${say('transcript.fromAgent', from)}
+    ${nameOf(from) ?? say('transcript.fromAgent', from)}
   </button>`;
 }
 

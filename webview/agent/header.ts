@@ -40,7 +40,7 @@ export function headerTemplate(state: HeaderState, acts: HeaderActs): TemplateRe
       ${lookIcon(lookOf(agent))}
       <h1 title=${agent.task}>${agent.name}</h1>
       <span class="word" data-look=${lookOf(agent)}>${phaseWords(agent)}</span>
-      <span class="since">${say('since', clockWords(agent.sinceMs, state.nowMs))}</span>
+      <span class="since">${sinceWords(agent, state.nowMs)}</span>
       <span class="push"></span>
       ${stops(agent, acts)}
     </div>
@@ -60,6 +60,12 @@ export function headerTemplate(state: HeaderState, acts: HeaderActs): TemplateRe
     </div>
     ${because(state, acts)}
   `;
+}
+
+/** Since when it does what it does; when it ended, if it does nothing. */
+function sinceWords(agent: AgentRow, nowMs: number): string {
+  const clock = clockWords(agent.sinceMs, nowMs);
+  return agent.phase === 'idle' ? clock : say('since', clock);
 }
 
 function crumbs(state: HeaderState): TemplateResult {

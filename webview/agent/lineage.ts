@@ -10,6 +10,8 @@ export class Lineage {
   readonly #changed: () => void;
   #parents: readonly (AgentRow | null)[] = [];
   #closed = false;
+  /** An answer did not come, such as when the connection was lost. */
+  #failed = false;
 
   constructor(bridge: Pick<Bridge, 'call'>, changed: () => void) {
     this.#bridge = bridge;
@@ -21,7 +23,18 @@ export class Lineage {
     return this.#parents;
   }
 
+  /** The name of a parent, when it is known. */
+  nameOf(agent: AgentId): string | null {
+    return this.#parents.find((parent) => parent?.id === agent)?.name ?? null;
+  }
+
+  /** Whether it has to be asked for again. */
+  get failed(): boolean {
+    return this.#failed;
+  }
+
   of(agent: AgentRow): void {
+    this.#failed = false;
     this.#parents = agent.parent === null ? [] : [null];
     if (agent.parent !== null) void this.#climb(agent.parent, []);
   }
@@ -32,7 +45,11 @@ export class Lineage {
 
   async #climb(id: AgentId, below: readonly AgentRow[]): Promise<void> {
     const answer = await this.#bridge.call('agent/get', { agent: id });
-    if (this.#closed || !answer.ok) return;
+    if (this.#closed) return;
+    if (!answer.ok) {
+      this.#failed = true;
+      return;
+    }
     const parents = [answer.result, ...below];
     const next = answer.result.parent;
     this.#parents = next === null ? parents : [null, ...parents];

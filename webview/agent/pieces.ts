@@ -2,6 +2,7 @@
 
 import { html } from 'lit-html';
 import type { TemplateResult } from 'lit-html';
+import type { AgentId } from '../../sidecar/protocol/ids.ts';
 import { say } from '../strings.ts';
 import type { Folds } from './folds.ts';
 import type { Item } from './items.ts';
@@ -12,6 +13,8 @@ export interface DrawParts {
   readonly nowMs: number;
   /** Folder of the agent, for paths that its calls name. */
   readonly workspace: string;
+  /** Name of another agent; null when it is not known here. */
+  readonly nameOf: (agent: AgentId) => string | null;
   readonly drawRequest: (item: Extract<Item, { kind: 'request' }>) => TemplateResult;
 }
 

@@ -146,7 +146,8 @@ export class Session {
     const before = this.#model.state?.agent ?? null;
     this.#model.take(state, this.#column.pinned);
     this.#cards.take(state.requests);
-    if (before?.parent !== state.agent.parent || before === null) this.#lineage.of(state.agent);
+    const isOther = before === null || before.parent !== state.agent.parent;
+    if (isOther || this.#lineage.failed) this.#lineage.of(state.agent);
     if (before !== null && phaseWords(before) !== phaseWords(state.agent)) {
       this.#parts.announcer.say(`${state.agent.name}: ${phaseWords(state.agent)}`);
     }
@@ -221,6 +222,7 @@ export class Session {
       folds: this.#folds,
       nowMs: Date.now(),
       workspace: this.#model.state?.agent.workspace ?? '',
+      nameOf: (agent) => this.#lineage.nameOf(agent),
       drawRequest: (each) => this.#cards.draw(each.request),
     });
   }
