@@ -57,6 +57,16 @@ export type Command =
     }
   | { readonly kind: 'result'; readonly target: string; readonly whole: boolean }
   | { readonly kind: 'interrupt'; readonly agent: string; readonly branch: boolean }
+  | {
+      readonly kind: 'fork';
+      readonly agent: string;
+      readonly turn: number | null;
+      readonly name: string | null;
+      readonly text: string;
+    }
+  | { readonly kind: 'close' | 'retry'; readonly agent: string }
+  | { readonly kind: 'budget'; readonly agent: string; readonly budget: Partial<Budget> | null }
+  | { readonly kind: 'queue'; readonly agent: string; readonly remove: number | null }
   | { readonly kind: 'requests' }
   | { readonly kind: 'answer'; readonly requests: readonly number[]; readonly words: readonly string[] }
   | { readonly kind: 'review'; readonly agent: string | null }
@@ -155,6 +165,12 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
         agent: need(first, 'interrupt', 'an agent'),
         branch: values.branch === true,
       };
+    case 'fork':
+    case 'close':
+    case 'retry':
+    case 'budget':
+    case 'queue':
+      return parseLifecycle(name, values, words);
     case 'answer':
       return parseAnswer(values, words);
     case 'review':
@@ -166,6 +182,36 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
       return { kind: name };
     default:
       throw new Failure('usage', `There is no command "${name}".`);
+  }
+}
+
+type Lifecycle = 'fork' | 'close' | 'retry' | 'budget' | 'queue';
+
+function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: readonly string[]): Command {
+  switch (name) {
+    case 'fork':
+      return {
+        kind: 'fork',
+        agent: need(first, 'fork', 'an agent'),
+        turn: values.turn === undefined ? null : parseCount('--turn', values.turn),
+        name: values.agent ?? null,
+        text: needText('fork', others),
+      };
+    case 'close':
+    case 'retry':
+      return { kind: name, agent: need(first, name, 'an agent') };
+    case 'budget':
+      return {
+        kind: 'budget',
+        agent: need(first, 'budget', 'an agent'),
+        budget: values.budget === undefined ? null : parseBudget(values.budget),
+      };
+    case 'queue':
+      return {
+        kind: 'queue',
+        agent: need(first, 'queue', 'an agent'),
+        remove: values.remove === undefined ? null : parseCount('--remove', values.remove),
+      };
   }
 }
 

@@ -4,7 +4,7 @@ import type { AgentRow } from '../protocol/agent.ts';
 import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { AgentId, TurnId } from '../protocol/ids.ts';
-import type { DoctorFinding, StoreInfo, TurnResult } from '../protocol/methods.ts';
+import type { BudgetState, DoctorFinding, QueuedTurn, StoreInfo, TurnResult } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { ModelInfo } from '../protocol/settings.ts';
 
@@ -26,6 +26,10 @@ export type PrintedLine =
   | { readonly type: 'open'; readonly turns: readonly TurnId[] }
   | ({ readonly type: 'agent' } & AgentRow)
   | { readonly type: 'interrupted'; readonly agent: AgentId; readonly stopped: number }
+  | { readonly type: 'closed'; readonly agent: AgentId; readonly stopped: number }
+  | ({ readonly type: 'budget'; readonly agent: AgentId } & BudgetState)
+  | ({ readonly type: 'queued'; readonly agent: AgentId } & QueuedTurn)
+  | { readonly type: 'removed'; readonly turn: TurnId; readonly removed: boolean }
   | { readonly type: 'answered'; readonly applied: number; readonly stale: number }
   | ({ readonly type: 'change' } & (ChangeRow | ChangeDetail))
   | { readonly type: 'verdict'; readonly state: string; readonly message: string; readonly change: ChangeRow }

@@ -12,6 +12,7 @@ import { build } from '../protocol/version.ts';
 import { parseLine, type Command, type Line } from './args.ts';
 import type { Context } from './context.ts';
 import { Failure } from './failure.ts';
+import * as lifecycle from './lifecycle.ts';
 import * as manage from './manage.ts';
 import { Printer } from './printer.ts';
 import { Session } from './session.ts';
@@ -78,6 +79,16 @@ function dispatch(
       return manage.ls(context, command);
     case 'interrupt':
       return manage.interrupt(context, command);
+    case 'fork':
+      return lifecycle.fork(context, command);
+    case 'close':
+      return lifecycle.close(context, command);
+    case 'retry':
+      return lifecycle.retry(context, command);
+    case 'budget':
+      return lifecycle.budget(context, command);
+    case 'queue':
+      return lifecycle.queue(context, command);
     case 'requests':
       return manage.requests(context);
     case 'answer':
@@ -103,7 +114,8 @@ function dispatch(
 const starts = ({ kind }: Command): boolean => kind !== 'shutdown' && kind !== 'doctor';
 
 /** Commands during which agents may ask for keys. */
-const works = ({ kind }: Command): boolean => ['run', 'send', 'follow', 'wait', 'answer'].includes(kind);
+const works = ({ kind }: Command): boolean =>
+  ['run', 'send', 'follow', 'wait', 'answer', 'fork', 'retry', 'budget'].includes(kind);
 
 /** The agent and the call in whose shell this runs, if they are of this store: numbers of another mean nothing here. */
 function surroundings(store: string): {

@@ -27,6 +27,14 @@ export function prettyLine(line: PrintedLine): string {
       return clean(prettyAgent(line));
     case 'interrupted':
       return `stopped ${line.stopped} ${line.stopped === 1 ? 'agent' : 'agents'}\n`;
+    case 'closed':
+      return `closed; ${line.stopped} ${line.stopped === 1 ? 'agent was' : 'agents were'} at work\n`;
+    case 'budget':
+      return prettyBudget(line);
+    case 'queued':
+      return clean(`turn ${line.turn}: ${firstLines(line.text)}\n`);
+    case 'removed':
+      return line.removed ? `turn ${line.turn} is taken back\n` : `turn ${line.turn} has begun already\n`;
     case 'answered':
       return `answered ${line.applied}${line.stale === 0 ? '' : `, ${line.stale} had been decided before`}\n`;
     case 'change':
@@ -94,6 +102,15 @@ function prettyAgent(row: AgentRow): string {
   const branch = row.branch.agents === 1 ? '' : `, ${row.branch.agents} in its branch`;
   const money = row.branch.microUsd === 0 ? '' : `, $${(row.branch.microUsd / 1_000_000).toFixed(2)}`;
   return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${branch}${money}  ${row.task}\n`;
+}
+
+function prettyBudget({ limits, spent }: Extract<PrintedLine, { type: 'budget' }>): string {
+  const dollars = (micro: number): string => `$${(micro / 1_000_000).toFixed(2)}`;
+  const of = (used: string, limit: string | null): string => (limit === null ? used : `${used} of ${limit}`);
+  const money = of(dollars(spent.microUsd), limits.microUsd === null ? null : dollars(limits.microUsd));
+  const tokens = of(`${spent.tokens}`, limits.tokens === null ? null : `${limits.tokens}`);
+  const agents = of(`${spent.agents}`, limits.agents === null ? null : `${limits.agents}`);
+  return `${money}, ${tokens} tokens, ${agents} agents\n`;
 }
 
 function prettyRequest(row: RequestRow): string {

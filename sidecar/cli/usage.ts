@@ -40,6 +40,8 @@ export const options = {
   whole: { type: 'boolean' },
   branch: { type: 'boolean' },
   list: { type: 'boolean' },
+  turn: { type: 'string' },
+  remove: { type: 'string' },
 } as const satisfies ParseArgsOptionsConfig;
 
 type Name = keyof typeof options;
@@ -97,6 +99,23 @@ export const specs: Readonly<Record<string, Spec>> = {
     takes: ['branch'],
     usage: 'interrupt AGENT [--branch]',
     about: 'stop a turn, or a whole branch',
+  },
+  fork: {
+    takes: ['turn', 'agent'],
+    usage: 'fork AGENT [--turn TURN] [--agent NAME] -- TEXT',
+    about: 'go on from the end of a turn as another agent; nothing is copied',
+  },
+  retry: { takes: [], usage: 'retry AGENT', about: 'do a turn that ended badly once more' },
+  close: { takes: [], usage: 'close AGENT', about: 'end an agent and all below it for good' },
+  budget: {
+    takes: ['budget'],
+    usage: 'budget AGENT [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30]',
+    about: "show or set a branch's budget",
+  },
+  queue: {
+    takes: ['remove'],
+    usage: 'queue AGENT [--remove TURN]',
+    about: 'list the messages that wait, or take one back',
   },
   answer: {
     takes: ['list'],

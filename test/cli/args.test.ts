@@ -147,3 +147,24 @@ test('text for people holds no control characters of others', () => {
   };
   assert.equal(prettyLine(line as unknown as PrintedLine), '[2] note: [31mred\nnext\ttab\n');
 });
+
+test('fork, close, retry, budget, queue', () => {
+  const command = (...args: string[]): unknown => parseLine(args).command;
+  assert.deepEqual(command('fork', 'lead', '--turn', '3', '--', 'go', 'on'), {
+    kind: 'fork',
+    agent: 'lead',
+    turn: 3,
+    name: null,
+    text: 'go on',
+  });
+  assert.deepEqual(command('close', 'lead'), { kind: 'close', agent: 'lead' });
+  assert.deepEqual(command('retry', 'lead'), { kind: 'retry', agent: 'lead' });
+  assert.deepEqual(command('budget', 'lead'), { kind: 'budget', agent: 'lead', budget: null });
+  assert.deepEqual(command('budget', 'lead', '--budget', 'usd=1'), {
+    kind: 'budget',
+    agent: 'lead',
+    budget: { microUsd: 1_000_000 },
+  });
+  assert.deepEqual(command('queue', 'lead', '--remove', '4'), { kind: 'queue', agent: 'lead', remove: 4 });
+  assert.throws(() => command('fork', 'lead'), /needs a text/);
+});

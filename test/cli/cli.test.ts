@@ -58,6 +58,32 @@ test('a turn that fails is exit code 1, and says why', async (t) => {
   assert.match(failed.stdout, /the model said no/);
 });
 
+test('fork, budget, queue, close, retry', async (t) => {
+  const store = new Store(t, [slow]);
+  const first = await store.lines('run', '--new', '--agent', 'lead', ...store.model, '--', 'hello');
+  const turn = String(one(first, 'started')['turn']);
+  const forked = one(
+    await store.lines('fork', 'lead', '--turn', turn, '--agent', 'side', '--', 'hi'),
+    'started',
+  );
+  assert.equal(forked['name'], 'side');
+  assert.equal(one(await store.lines('wait', String(forked['turn'])), 'result')['text'], 'heard hi');
+  assert.deepEqual(one(await store.lines('budget', 'side', '--budget', 'agents=3'), 'budget')['limits'], {
+    microUsd: null,
+    tokens: null,
+    agents: 3,
+    depth: null,
+    wallMs: null,
+  });
+  assert.deepEqual(await store.lines('queue', 'side'), []);
+  assert.equal(one(await store.lines('close', 'side'), 'closed')['stopped'], 0);
+  const refused = await store.roost('send', 'side', '--', 'more');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /side is closed/);
+  const again = await store.roost('retry', 'lead');
+  assert.match(again.stderr, /no turn that ended badly/);
+});
+
 test('ls, result, wait, send, interrupt', async (t) => {
   const store = new Store(t, [slow]);
   await store.lines('run', '--new', '--agent', 'lead', ...store.model, '--', 'hello');

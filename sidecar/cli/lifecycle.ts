@@ -1,0 +1,74 @@
+// Commands about the life of agents: fork, close, retry, budget, queue.
+
+import { turnId } from '../protocol/ids.ts';
+import { newKey } from '../platform/random.ts';
+import type { Command } from './args.ts';
+import type { Context } from './context.ts';
+import { findAgent } from './work.ts';
+
+type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
+
+/** Messages of a queue asked for at a time. */
+const pageRows = 200;
+
+export async function fork(context: Context, command: Of<'fork'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  const forked = await context.session.call('agent/fork', {
+    agent: id,
+    turn: command.turn === null ? null : turnId(command.turn),
+    ...(command.name === null ? {} : { name: command.name }),
+    text: command.text,
+    key: context.key ?? newKey(),
+  });
+  await context.printer.print({ type: 'started', ...forked, state: 'started' });
+  return 0;
+}
+
+export async function close(context: Context, command: Of<'close' | 'retry'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  const { stopped } = await context.session.call('agent/close', { agent: id, key: context.key ?? newKey() });
+  await context.printer.print({ type: 'closed', agent: id, stopped });
+  return 0;
+}
+
+export async function retry(context: Context, command: Of<'close' | 'retry'>): Promise<number> {
+  const { id, name } = await findAgent(context, command.agent);
+  const { turn } = await context.session.call('turn/retry', { agent: id, key: context.key ?? newKey() });
+  await context.printer.print({ type: 'started', agent: id, turn, name, state: 'started' });
+  return 0;
+}
+
+export async function budget(context: Context, command: Of<'budget'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  const { session } = context;
+  const state =
+    command.budget === null
+      ? await session.call('budget/get', { agent: id })
+      : await session.call('budget/set', { agent: id, budget: command.budget, key: context.key ?? newKey() });
+  await context.printer.print({ type: 'budget', agent: id, ...state });
+  return 0;
+}
+
+export async function queue(context: Context, command: Of<'queue'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  const { session, printer } = context;
+  if (command.remove !== null) {
+    const turn = turnId(command.remove);
+    const { removed } = await session.call('queue/remove', { turn, key: context.key ?? newKey() });
+    await printer.print({ type: 'removed', turn, removed });
+    return removed ? 0 : 1;
+  }
+  for (let after = turnId(0), more = true; more;) {
+    const page = await session.call('queue/list', {
+      agent: id,
+      after: after === 0 ? null : after,
+      limit: pageRows,
+    });
+    for (const row of page.rows) {
+      await printer.print({ type: 'queued', agent: id, ...row });
+      after = row.turn;
+    }
+    ({ more } = page);
+  }
+  return 0;
+}
