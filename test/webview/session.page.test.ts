@@ -294,7 +294,7 @@ test('all files are accepted one after the other; rejecting all asks first', asy
   assert.equal(calls(view, 'change/verdict').length, 0);
   await view.page.getByRole('button', { name: 'Keep' }).click();
   await view.page.getByRole('button', { name: 'Accept All' }).click();
-  await view.page.getByRole('button', { name: /Changes\s*0 files/ }).waitFor();
+  await view.page.getByRole('button', { name: /Changes\s*all decided/ }).waitFor();
   const given = calls(view, 'change/verdict').map(
     ({ params }) => params as { change: number; verdict: string; hunks: unknown },
   );
