@@ -106,13 +106,3 @@ async function connected(store: string, child: ChildProcess): Promise<Wire> {
     }
   }
 }
-
-/** Whether a process is there. */
-export function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

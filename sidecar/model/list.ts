@@ -1,4 +1,4 @@
-// What models a provider says it has: one small GET, asked for now and then.
+// What models a provider says it has: one small GET, made seldom.
 //
 // This goes through undici and not through the wires of model requests: it wants no stream, no shared session and
 // no pacing, and undici brings redirects, compression and proxies of the environment. It is loaded at the first

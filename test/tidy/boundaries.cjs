@@ -133,8 +133,15 @@ module.exports = {
       name: 'no-cycles',
       comment: 'Two files that need each other are one file, or a third is missing.',
       severity: 'error',
-      from: {},
+      from: { path: product },
       to: { circular: true },
+    },
+    {
+      name: 'no-cycles-in-tests',
+      comment: 'A rig and its parts may know each other by type; what runs may not go in a circle.',
+      severity: 'error',
+      from: { path: '^(test|bench)/' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'nothing-needs-tests',

@@ -179,11 +179,15 @@ test('left from a child whose parent is far above finds the parent', async () =>
   await view.page.focus('.tree');
   await view.page.keyboard.press('ArrowRight');
   await waitForRow(view, 'agent-2');
-  for (let page = 0; page < 25; page += 1) await view.page.keyboard.press('PageDown');
-  await view.page.waitForFunction(() => {
-    const name = document.querySelector('.row[aria-selected=true] .name')?.textContent ?? '';
-    return 500 < Number(name.replace('agent-', ''));
-  });
+  // One page at a time: a page that is not there yet cannot be left.
+  for (let at = ''; Number(at.replace('agent-', '')) <= 500;) {
+    await view.page.keyboard.press('PageDown');
+    const moved = await view.page.waitForFunction((before) => {
+      const name = document.querySelector('.row[aria-selected=true] .name')?.textContent ?? '';
+      return name !== '' && name !== before ? name : null;
+    }, at);
+    at = (await moved.jsonValue()) ?? '';
+  }
   await view.page.keyboard.press('ArrowLeft');
   await waitForRow(view, 'agent-1');
   await waitForSelected(view, 'agent-1');
