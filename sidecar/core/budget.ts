@@ -112,3 +112,41 @@ export function reserve(lineage: readonly AgentRecord[], facts: ReserveFacts): R
   const microUsd = Math.ceil((facts.input * dearest + outputTokens * price.output) / 1_000_000);
   return { kind: 'held', outputTokens, microUsd, tokens: facts.input + outputTokens, limited };
 }
+
+type Spent = Extract<Reservation, { kind: 'spent' }>['limit'];
+
+/** Names whose limit is spent, and what that limit was: all who met it may be answered together, and answer once. */
+export function spentCluster(owner: AgentRecord, limit: Spent): string {
+  return `budget:${owner.id}:${limit}:${limitNow(owner, limit) ?? 0}`;
+}
+
+function limitNow(owner: AgentRecord, limit: Spent): number | null {
+  if (limit === 'time') return owner.endBy;
+  return limit === 'money' ? owner.maxMicroUsd : owner.maxTokens;
+}
+
+/** Whose limit a cluster of `spentCluster` names; null when it is another cluster. */
+export function ownerOfSpent(cluster: string | null): number | null {
+  const owner = /^budget:(\d+):/.exec(cluster ?? '')?.[1];
+  return owner === undefined ? null : Number(owner);
+}
+
+/**
+ * Gives as much again of the limit that the cluster names, and of no other. A limit that was raised since it was
+ * asked about stays: a hundred agents that met one limit ask a hundred times, and their person means one raise.
+ */
+export function giveAgain(owner: AgentRecord, cluster: string, nowMs: number): void {
+  const asked = (['money', 'tokens', 'time'] as const).find((each) => cluster === spentCluster(owner, each));
+  if (asked === undefined) return;
+  const most = Number.MAX_SAFE_INTEGER;
+  if (asked === 'time') owner.endBy = nowMs + Math.max(leastTimeMs, nowMs - owner.created);
+  if (asked === 'money')
+    owner.maxMicroUsd = Math.min(most, 2 * Math.max(owner.maxMicroUsd ?? 0, owner.bMicroUsd, leastMicroUsd));
+  if (asked === 'tokens')
+    owner.maxTokens = Math.min(most, 2 * Math.max(owner.maxTokens ?? 0, owner.bTokens, leastTokens));
+}
+
+/** What a limit of nearly nothing is doubled from: a cent, a long conversation, a minute. */
+const leastMicroUsd = 5_000;
+const leastTokens = 50_000;
+const leastTimeMs = 60_000;

@@ -1,5 +1,6 @@
 // A person's answers to requests: recorded once, applied in the same transaction (I15).
 
+import { giveAgain, ownerOfSpent } from '../core/budget.ts';
 import type { AgentRecord, RequestRecord } from '../core/rows.ts';
 import type { Answer, AnswerState } from '../protocol/request.ts';
 import { openCall, prepareCall } from './calls.ts';
@@ -114,10 +115,7 @@ function applyBudget(step: Step, agent: AgentRecord, request: RequestRecord, ans
       answer: 0,
     });
   }
-  const owner = step.findAgent(Number(request.cluster?.split(':')[1] ?? 0)) ?? agent;
-  if (owner.maxMicroUsd !== null)
-    owner.maxMicroUsd = Math.max(2 * owner.maxMicroUsd, owner.bMicroUsd * 2, 10_000);
-  if (owner.maxTokens !== null) owner.maxTokens = Math.max(2 * owner.maxTokens, owner.bTokens * 2, 100_000);
-  if (owner.endBy !== null) owner.endBy = step.nowMs + Math.max(60_000, step.nowMs - owner.created);
+  const owner = step.findAgent(ownerOfSpent(request.cluster) ?? 0);
+  if (owner !== undefined && request.cluster !== null) giveAgain(owner, request.cluster, step.nowMs);
   startRound(step, agent);
 }

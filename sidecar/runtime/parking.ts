@@ -1,6 +1,6 @@
 // Parking: a turn that cannot ask its model now, with the reason why, and what will wake it.
 
-import type { Reservation } from '../core/budget.ts';
+import { spentCluster, type Reservation } from '../core/budget.ts';
 import type { AgentRecord } from '../core/rows.ts';
 import { openRequest } from './requests.ts';
 import type { Step } from './step.ts';
@@ -13,22 +13,22 @@ export function cannotPay(
   agent: AgentRecord,
   held: Exclude<Reservation, { kind: 'held' }>,
 ): void {
-  if (held.kind === 'wait') return setPhase(step, agent, 'waiting', 'budget');
-  const owner = step.agent(held.agent).name;
-  const detail =
-    held.kind === 'noPrice'
-      ? `${agent.model} has no known price, and ${owner} has a budget of money. Set a price (0 is one) or take the limit away.`
-      : `The ${held.limit} of ${owner} is spent. Allow to give as much again; deny to end the turn.`;
   setPhase(step, agent, 'waiting', 'budget');
-  openRequest(step, agent, {
-    kind: 'budget',
-    title:
-      held.kind === 'noPrice' ? `No price for ${agent.model}` : `Budget of ${owner}: ${held.limit} spent`,
-    detail,
-    cluster: `budget:${held.agent}`,
-    call: 0,
-    choices: [],
-  });
+  if (held.kind === 'wait') return;
+  const owner = step.agent(held.agent);
+  const asked =
+    held.kind === 'spent'
+      ? {
+          title: `Budget of ${owner.name}: ${held.limit} spent`,
+          detail: `${owner.name} has used up its budget of ${held.limit}. Allow to give as much again; deny to end the turn.`,
+          cluster: spentCluster(owner, held.limit),
+        }
+      : {
+          title: `No price for ${agent.model}`,
+          detail: `${agent.model} has no known price, and ${owner.name} has a budget of money. Set a price (0 is one) or take the limit away.`,
+          cluster: `price:${owner.id}:${agent.model}`,
+        };
+  openRequest(step, agent, { kind: 'budget', ...asked, call: 0, choices: [] });
 }
 
 /** No key is known: clients that have keys are asked once, and every agent of the provider goes on with it. */

@@ -148,3 +148,26 @@ test('depth 5 by fan-out 3 on one slot finishes: no slot is held while waiting (
   assert.equal(row?.branch.done, row?.branch.agents);
   assert.deepEqual(world.bugs, []);
 });
+
+test('sixty agents meet one limit: allowing all sixty raises it once, and no other limit', () => {
+  const world = new World({
+    answer: (items) => {
+      const tasks = Array.from({ length: 60 }, (_, index) => ({ task: `part ${index}` }));
+      const { user } = lastOf(items);
+      return user === 'spread' && items.length === 1 ? [['spawn_agent', { tasks }]] : 'done';
+    },
+  });
+  const microUsd = 1_000_000_000;
+  const { agent } = world.start('spread', { budget: { tokens: 3_000, microUsd } });
+  world.run(1_000);
+  const asked = world.open.reads.requests(0, 500).rows;
+  assert.ok(asked.length > 20, `${asked.length} ask`);
+  assert.deepEqual(new Set(asked.map((row) => row.cluster)), new Set([`budget:${agent}:tokens:3000`]));
+  const requests = asked.map((row) => row.id);
+  const said = world.call('request/answerMany', { requests, answer: { kind: 'allow' }, key: world.key() });
+  assert.deepEqual(said, { applied: asked.length, stale: 0 });
+  const { limits } = world.open.reads.budget(agent) ?? assert.fail();
+  assert.deepEqual([limits.tokens, limits.microUsd], [100_000, microUsd]);
+  world.run(60_000);
+  assert.deepEqual(world.bugs, []);
+});
