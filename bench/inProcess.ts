@@ -57,6 +57,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
     tools: {
       specs: [],
       classOf: () => null,
+      prepareNow: () => null,
       prepare: (_job, post) => {
         setImmediate(() => post({ kind: 'refuse', text: 'no tools here' }));
         return () => undefined;

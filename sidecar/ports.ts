@@ -5,7 +5,7 @@
 // given, never before the call has returned. So the runtime needs no promise, and a step is one synchronous call.
 
 import type { IndexName, RowOf, TableName, Tables } from './core/rows.ts';
-import type { Ask, Item, ModelOutcome, ToolSpec } from './core/terms.ts';
+import type { Ask, Item, LimitReading, ModelOutcome, ToolSpec } from './core/terms.ts';
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
 import type { AttentionState } from './protocol/attention.ts';
 import type { Entry } from './protocol/entry.ts';
@@ -92,6 +92,8 @@ export interface ModelRequest {
 export type ModelEvent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'thinking'; readonly text: string }
+  /** What the head of the answer, or of a refusal, says about the provider's limits. */
+  | { readonly kind: 'limits'; readonly limits: readonly LimitReading[] }
   /** Last, exactly once unless cancelled. */
   | { readonly kind: 'end'; readonly outcome: ModelOutcome };
 
@@ -179,6 +181,11 @@ export interface Tools {
   classOf(tool: string): CallClass | null;
   /** Looks, decides what would be done and what must be asked. Changes nothing. */
   prepare(job: ToolJob, post: (prepared: Prepared) => void): Cancel;
+  /**
+   * What `prepare` would post, for a tool that only has to read the arguments (a command line); null: ask `prepare`.
+   * The started row is then in the commit of the answer, which saves a barrier a step.
+   */
+  prepareNow(job: ToolJob): Prepared | null;
   /** Does it. Called once per started row, after its commit. */
   run(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
   /** After a crash: what became of a started call (DESIGN §7). Never starts an `effect` again. */

@@ -4,9 +4,8 @@
 // acknowledgements. The model's own time is what the same provider takes to answer the same client over a warm
 // HTTP/2 session, asked directly, in turn with the measured replies.
 
-import { readFileSync } from 'node:fs';
-import http2 from 'node:http2';
 import { randomUUID } from 'node:crypto';
+import { askDirectly, openDirect } from '../direct.ts';
 import { startFixtureProcess, startSidecarProcess } from '../sidecar.ts';
 import { median, round, type Workload } from '../workload.ts';
 
@@ -16,7 +15,7 @@ export const workload: Workload = {
   run: async ({ replies = 1, warmUp = 0 }, say) => {
     const fixture = await startFixtureProcess(['--no-check']);
     const sidecar = await startSidecarProcess();
-    const session = http2.connect(fixture.tlsUrl, { ca: readFileSync(fixture.caFile) });
+    const session = openDirect(fixture);
     try {
       const { wire } = sidecar;
       await wire.call('provider/set', {
@@ -37,7 +36,6 @@ export const workload: Workload = {
       const through: number[] = [];
       const direct: number[] = [];
       for (let i = 0; i < warmUp + replies; i++) {
-        // A fresh agent now and then keeps the conversation at the length of a short chat.
         const beginMs = performance.now();
         const key = randomUUID();
         const { turn } = await wire.call('agent/send', {
@@ -69,25 +67,3 @@ export const workload: Workload = {
     }
   },
 };
-
-/** One request to the provider over a warm session; milliseconds until its stream has ended. */
-async function askDirectly(session: http2.ClientHttp2Session): Promise<number> {
-  const body = JSON.stringify({
-    model: 'any',
-    stream: true,
-    messages: [{ role: 'user', content: '@say hello' }],
-  });
-  const beginMs = performance.now();
-  await new Promise<void>((resolve, reject) => {
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': '/v1/chat/completions',
-      'content-type': 'application/json',
-    });
-    stream.on('error', reject);
-    stream.on('end', resolve);
-    stream.resume();
-    stream.end(body);
-  });
-  return performance.now() - beginMs;
-}

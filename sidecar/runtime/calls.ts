@@ -39,6 +39,9 @@ export function openCall(step: Step, id: number): CallRecord | null {
 export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const job = jobOf(step, agent, call);
   const { rt } = step;
+  // While recovery still counts the slots that are taken, nothing starts in a step that it does not expect.
+  const known = step.slots.recovering ? null : rt.tools.prepareNow(job);
+  if (known !== null) return actOn(step, agent, call, known);
   step.takenUp.add(call.id);
   step.unsettled.add(agent.id);
   step.callsChanged(agent.id);
@@ -55,8 +58,11 @@ export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): v
 export function onPrepared(step: Step, id: number, prepared: Prepared): void {
   const call = openCall(step, id);
   if (call === null || call.state !== 'planned') return;
-  const agent = step.agent(call.agent);
   step.after(() => void step.rt.calling.delete(id));
+  actOn(step, step.agent(call.agent), call, prepared);
+}
+
+function actOn(step: Step, agent: AgentRecord, call: CallRecord, prepared: Prepared): void {
   if (prepared.kind === 'refuse') {
     finishCall(step, agent, call, { status: 'error', text: prepared.text });
     return;

@@ -56,11 +56,21 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     specs: tools.map((tool) => tool.spec),
     classOf: (name) => byName.get(name)?.callClass ?? null,
     prepare: (job, post) => prepare(byName.get(job.tool), job, post),
+    prepareNow: (job) => prepareNow(byName.get(job.tool), job),
     run: (job, evidence, post) =>
       act(byName.get(job.tool), post, (tool, doing) => tool.run(job, evidence, doing)),
     recover: (job, evidence, post) => recover(byName.get(job.tool), { job, evidence, post }),
     close: () => shell.close(),
   };
+}
+
+function prepareNow(tool: Tool | undefined, job: ToolJob): Prepared | null {
+  if (tool?.prepareNow === undefined) return null;
+  try {
+    return tool.prepareNow(job);
+  } catch (error) {
+    return refuse(`${job.tool}: ${messageOf(error)}.`);
+  }
 }
 
 function prepare(tool: Tool | undefined, job: ToolJob, post: (prepared: Prepared) => void): Cancel {

@@ -86,6 +86,7 @@ export function createShell(options: ShellOptions): ShellTool {
     spec,
     callClass: 'effect',
     prepare: (job) => Promise.resolve(prepare(job, commands)),
+    prepareNow: (job) => prepare(job, commands),
     run: (job, _evidence, doing) => run(options, commands, { job, doing, record: String(job.call) }),
     recover: async (job, evidence, doing) => {
       if (commands === null || !isObject(evidence) || typeof evidence['origin'] !== 'string') {

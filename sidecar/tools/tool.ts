@@ -18,6 +18,8 @@ export interface Tool {
   readonly spec: ToolSpec;
   readonly callClass: CallClass;
   prepare(job: ToolJob): Promise<Prepared>;
+  /** For a tool that only reads its arguments to prepare. */
+  prepareNow?(job: ToolJob): Prepared;
   run(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
   recover(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
 }

@@ -149,6 +149,7 @@ export class World {
           schema: { type: 'object' },
         })),
         classOf: () => 'effect',
+        prepareNow: () => null,
         prepare: (job, post) => {
           const ask = {
             kind: 'command' as const,

@@ -66,6 +66,11 @@ export class FakeTools implements Tools {
     return tool === 'shell' ? 'effect' : tool === 'write' || tool === 'edit' ? 'idempotent' : 'pure';
   }
 
+  /** Some tools need no look: their calls start in the step that plans them. */
+  prepareNow(job: ToolJob): Prepared | null {
+    return job.call % 3 === 0 ? this.#prepared(job) : null;
+  }
+
   prepare(job: ToolJob, post: (prepared: Prepared) => void): Cancel {
     const { chance, world, swarm } = this.#sim;
     this.#sim.effect(`prepare ${job.call}`);
