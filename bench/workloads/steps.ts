@@ -1,12 +1,12 @@
 // 50 shell steps in one turn, over the provider's own time: answer, plan, started row, command, result, next request.
 //
-// The command is `true`, which nobody is asked about. The provider's own time is what it takes to answer the same
-// number of requests of one client directly, over a warm HTTP/2 session.
+// The command is `true`, which nobody is asked about. The provider's own time is what it says it took, from each
+// request read whole to its answer written, and a round trip of one client directly for each request.
 
 import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import { askDirectly, openDirect } from '../direct.ts';
-import { startFixtureProcess, startSidecarProcess } from '../sidecar.ts';
+import { startFixtureProcess, startSidecarProcess, type FixtureProcess } from '../sidecar.ts';
 import { median, round, type Workload } from '../workload.ts';
 
 export const workload: Workload = {
@@ -32,6 +32,7 @@ export const workload: Workload = {
       const alone: number[] = [];
       // One run more than is counted: the first starts the launcher and the connection.
       for (let run = 0; run <= runs; run++) {
+        const beforeMs = await busyOf(fixture);
         const beginMs = performance.now();
         const start = { text, workspace: os.tmpdir(), model: 'bench/any', key: randomUUID() };
         const { turn } = await wire.call('agent/start', start);
@@ -39,8 +40,11 @@ export const workload: Workload = {
         const tookMs = performance.now() - beginMs;
         if (done[0]?.outcome !== 'done')
           throw new Error(`the turn ended ${done[0]?.outcome ?? 'not at all'}`);
-        let ownMs = 0;
-        for (let step = 0; step <= steps; step++) ownMs += await askDirectly(direct);
+        const busyMs = await busyOf(fixture);
+        let tripsMs = 0;
+        for (let step = 0; step <= steps; step++) tripsMs += await askDirectly(direct);
+        // Of those trips too the provider's own part is known; what is left is the way there and back.
+        const ownMs = busyMs - beforeMs + Math.max(0, tripsMs - ((await busyOf(fixture)) - busyMs));
         if (run === 0) continue;
         through.push(tookMs);
         alone.push(ownMs);
@@ -59,3 +63,5 @@ export const workload: Workload = {
     }
   },
 };
+
+const busyOf = async (fixture: FixtureProcess): Promise<number> => (await fixture.stats())['busyMs'] ?? 0;
