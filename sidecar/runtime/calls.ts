@@ -39,12 +39,12 @@ export function openCall(step: Step, id: number): CallRecord | null {
 export function prepareCall(step: Step, agent: AgentRecord, call: CallRecord): void {
   const job = jobOf(step, agent, call);
   const { rt } = step;
+  step.unsettled.add(agent.id);
+  step.callsChanged(agent.id);
   // While recovery still counts the slots that are taken, nothing starts in a step that it does not expect.
   const known = step.slots.recovering ? null : rt.tools.prepareNow(job);
   if (known !== null) return actOn(step, agent, call, known);
   step.takenUp.add(call.id);
-  step.unsettled.add(agent.id);
-  step.callsChanged(agent.id);
   step.after(() => {
     if (step.closedCalls.has(call.id)) return;
     const cancel = rt.tools.prepare(job, (prepared) =>

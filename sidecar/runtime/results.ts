@@ -22,6 +22,7 @@ const stateOf: Record<CallResult['status'], CallState> = {
 /** Changes a call's row; one that is being planned is written once, as the step leaves it. */
 export function setCall(step: Step, call: CallRecord, patch: Partial<Omit<CallRecord, 'id'>>): void {
   Object.assign(call, patch);
+  if (patch.state !== undefined) step.callsChanged(call.agent);
   if (step.planning !== call) step.store.update('call', call.id, patch);
 }
 
