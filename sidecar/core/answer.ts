@@ -22,6 +22,26 @@ export type Judgement =
   | { readonly kind: 'again'; readonly note: string | null; readonly empty: boolean }
   | { readonly kind: 'failed'; readonly text: string };
 
+/** Levels of arguments. No tool takes more than a few, and from about 4,000 on what walks over them overflows the stack. */
+const inputDepth = 128;
+
+/** Whether the brackets of a JSON text nest deeper than arguments may. No regular expression: those have a stack too. */
+export function isTooDeep(json: string): boolean {
+  if (json.length < 2 * inputDepth) return false;
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at];
+    if (quoted && char === '\\') at++;
+    else if (char === '"') quoted = !quoted;
+    else if (quoted) continue;
+    else if (char === '[' || char === '{') depth++;
+    else if (char === ']' || char === '}') depth--;
+    if (inputDepth < depth) return true;
+  }
+  return false;
+}
+
 /** Parses complete JSON only: what is cut off is refused, never repaired (cases 77 and 78). Empty text means {}. */
 export function parseInput(text: string, limitBytes: number): { input: JsonObject | null; problem: string } {
   if (text.trim() === '') return { input: {}, problem: '' };
@@ -29,6 +49,12 @@ export function parseInput(text: string, limitBytes: number): { input: JsonObjec
     return {
       input: null,
       problem: `The arguments have ${text.length} characters; at most ${limitBytes} are taken. Pass large text through a file.`,
+    };
+  }
+  if (isTooDeep(text)) {
+    return {
+      input: null,
+      problem: `The arguments nest deeper than ${inputDepth} levels. Make them flatter.`,
     };
   }
   let value: Json;

@@ -8,6 +8,7 @@ import type { ModelRequest } from '../ports.ts';
 import type { Item, ToolSpec } from '../core/terms.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import type { Json, JsonObject } from '../protocol/json.ts';
+import { isTooDeep } from '../core/answer.ts';
 import { wellFormed } from '../core/text.ts';
 
 /** Where a request goes, as far as its text depends on it. */
@@ -143,11 +144,13 @@ class Settled {
 }
 
 /**
- * The arguments of a call as an object: what no server can read back (cut off, or no object) is wrapped, because
- * a history that holds it as it is would be refused for ever. Escaped halves of surrogate pairs are replaced.
+ * The arguments of a call as an object: what no server can read back (cut off, no object, nested without end) is
+ * wrapped, because a history that holds it as it is would be refused for ever. Escaped halves of surrogate pairs
+ * are replaced.
  */
 export function callInput(raw: string): JsonObject {
   if (raw.trim() === '') return {};
+  if (isTooDeep(raw)) return { invalid_json: raw };
   try {
     const value: Json = JSON.parse(raw, /\\u[dD][89a-fA-F]/.test(raw) ? reviveWellFormed : undefined);
     if (isObject(value)) return value;
@@ -157,8 +160,11 @@ export function callInput(raw: string): JsonObject {
   return { invalid_json: raw };
 }
 
-const reviveWellFormed = (_key: string, value: Json): Json =>
-  typeof value === 'string' ? wellFormed(value) : value;
+function reviveWellFormed(_key: string, value: Json): Json {
+  if (typeof value === 'string') return wellFormed(value);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [wellFormed(key), held]));
+}
 
 /**
  * Blocks of an answer without reasoning at its end: an answer that was cut while the model thought. Providers

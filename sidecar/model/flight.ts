@@ -136,12 +136,27 @@ export class Flight implements Ear, Due {
     return { provider: this.line.provider, model: this.model, host: this.line.host };
   }
 
+  /** A conversation that cannot be written ends its request: nobody above hears what is thrown while a body is sent. */
   private counted(pieces: Pieces): Pieces {
     return () => {
-      const piece = pieces();
-      this.sentChars += piece?.length ?? 0;
-      return piece;
+      try {
+        const piece = pieces();
+        this.sentChars += piece?.length ?? 0;
+        return piece;
+      } catch (error) {
+        setImmediate(() => this.unwritable(error instanceof Error ? error.message : String(error)));
+        return null;
+      }
     };
+  }
+
+  private unwritable(why: string): void {
+    if (this.phase === 'over') return;
+    this.breakOff({
+      kind: 'rejected',
+      code: 'badRequest',
+      message: `Roost could not write this conversation for ${this.line.provider} (${why}). Fork it before its last answer, or start anew.`,
+    });
   }
 
   private play(steps: readonly Step[]): void {
@@ -190,12 +205,12 @@ export class Flight implements Ear, Due {
     return { kind: 'cut', receivedBytes: this.receivedBytes, message };
   }
 
-  private breakOff(message: string): void {
+  private breakOff(why: string | ModelOutcome): void {
     const { giveUp } = this;
     this.giveUp = null;
     this.line.deadlines.remove(this);
     giveUp?.();
-    this.end(this.cut(message));
+    this.end(typeof why === 'string' ? this.cut(why) : why);
   }
 
   private end(outcome: ModelOutcome): void {

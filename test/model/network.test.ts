@@ -174,3 +174,16 @@ test('an authority that only the system’s store knows is found there (case 179
   });
   assert.equal(stdout, 'trusted\n');
 });
+
+test('a conversation that cannot be written ends its request, and the next one goes through', async (context) => {
+  const fixture = await startFixture();
+  context.after(() => fixture.close());
+  const model = modelAt(fixture, fixture.url, {});
+  const pages = (): never => {
+    throw new RangeError('Maximum call stack size exceeded');
+  };
+  const outcome = await ask(model, requestOf('chat/m', [], { pages: () => pages }));
+  assert.equal(outcome.outcome.kind, 'rejected');
+  assert.match(JSON.stringify(outcome), /could not write this conversation for chat/);
+  assert.equal((await ask(model, say('hello'))).outcome.kind, 'answer');
+});
