@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import type { Entry } from '../sidecar/protocol/entry.ts';
 import { startInProcess, storeBytes, type InProcess } from './inProcess.ts';
 import { swarmScript } from './swarmScript.ts';
 import { median } from './workload.ts';
@@ -62,9 +63,7 @@ export async function runSwarm(
   const seconds = (performance.now() - startMs) / 1000;
   const used = process.cpuUsage(cpu);
   const rows = world.open.reads.agents(0, 0, roots).rows;
-  const first = rows[0];
-  const entries =
-    first === undefined ? [] : world.open.reads.entries(first.id, { after: 0, limit: 100 }).entries;
+  const entries = rows[0] === undefined ? [] : transcriptOf(world, rows[0].id);
   const told = entries.flatMap(({ body }) =>
     body.kind === 'notice' || body.kind === 'result' ? [body.text.length] : [0],
   );
@@ -88,6 +87,17 @@ export async function runSwarm(
   if (keep === undefined) await world.close();
   else keep(world);
   return result;
+}
+
+/** The whole transcript of a root: a page ends at 256 KB, and its first answer holds the whole batch. */
+function transcriptOf(world: InProcess, agent: number): Entry[] {
+  const entries: Entry[] = [];
+  for (let more = true; more;) {
+    const page = world.open.reads.entries(agent, { after: entries.at(-1)?.id ?? 0, limit: 100 });
+    entries.push(...page.entries);
+    more = page.more && page.entries.length > 0;
+  }
+  return entries;
 }
 
 /** Starts the roots and resolves when the turns of all have ended. */
