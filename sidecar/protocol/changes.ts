@@ -21,10 +21,9 @@ export function changesReducer(state: ChangesState, action: ChangesAction): Chan
       const changed = new Map(action.rows.map((row) => [row.id, row]));
       const kept = state.rows.filter((row) => !gone.has(row.id)).map((row) => changed.get(row.id) ?? row);
       const known = new Set(kept.map((row) => row.id));
-      return {
-        ...state,
-        rows: [...kept, ...action.rows.filter((row) => !known.has(row.id) && !gone.has(row.id))],
-      };
+      const added = action.rows.filter((row) => !known.has(row.id) && !gone.has(row.id));
+      // By id as in a snapshot: a change that was in conflict comes back among the others.
+      return { ...state, rows: [...kept, ...added].sort((a, b) => a.id - b.id) };
     }
     default:
       return state;
