@@ -43,6 +43,7 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
         ({ visible }) => visible && vscode.workspace.isTrusted && ctx.connection.start(),
       ),
     );
+    ctx.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#view.visible && ctx.connection.start()));
     redraw();
   }
 

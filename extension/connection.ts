@@ -24,7 +24,7 @@ import { lost, openSocket, openWire, toRoostError, withTime } from './wire.ts';
 import type { EditorHandlers } from './wire.ts';
 
 /** `off`: nobody has asked for the sidecar yet, or the workspace is not trusted. */
-export type State = ConnectionState | { readonly kind: 'off' };
+export type State = Exclude<ConnectionState, { kind: 'untrusted' }> | { readonly kind: 'off' };
 
 export interface Setup {
   readonly store: () => string;

@@ -122,6 +122,8 @@ class Relay {
     this.#showAgent = showAgent;
     this.#listening = [
       webview.onDidReceiveMessage((message: unknown) => this.#receive(message)),
+      // Looking at a view is what starts a sidecar, also when it was looked at before it might.
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#there && ctx.connection.start()),
       ctx.connection.onState.on((state) => this.#post({ kind: 'connection', connection: shownState(state) })),
     ];
   }
@@ -242,15 +244,10 @@ class Relay {
   }
 }
 
-/** A view knows four states; before anybody has asked for a sidecar it may say that it connects. */
+/** Before anybody has asked for a sidecar it may say that it connects. */
 function shownState(state: State): Connection {
   if (state.kind !== 'off') return state;
-  return vscode.workspace.isTrusted
-    ? { kind: 'connecting' }
-    : {
-        kind: 'failed',
-        message: t('Roost runs agents only in a workspace that you trust. Trust it to go on.'),
-      };
+  return { kind: vscode.workspace.isTrusted ? 'connecting' : 'untrusted' };
 }
 
 /** The page: our bundle by nonce, our styles, no other source. */

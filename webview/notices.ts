@@ -32,6 +32,8 @@ export function connectionNotice(connection: Connection): Notice | null {
       return null;
     case 'restarting':
       return { icon: 'info', tone: 'warning', text: say('connection.restarting'), commands: [] };
+    case 'untrusted':
+      return { icon: 'info', tone: 'info', text: say('connection.untrusted'), commands: [] };
     case 'failed':
       return {
         icon: 'warning',

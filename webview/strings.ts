@@ -83,6 +83,7 @@ export const english = {
 
   'connection.restarting': 'The agent process ended and is being started again. Agents keep their work.',
   'connection.failed': 'Roost is not running.',
+  'connection.untrusted': 'Agents run only in a workspace that you trust.',
   'connection.restart': 'Start Again',
   'connection.log': 'Show Log',
 

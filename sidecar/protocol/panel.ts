@@ -62,7 +62,9 @@ export type Connection =
   /** The sidecar ended; a new one is being started. */
   | { readonly kind: 'restarting'; readonly attempt: number }
   /** Given up: what happened and what to do. */
-  | { readonly kind: 'failed'; readonly message: string };
+  | { readonly kind: 'failed'; readonly message: string }
+  /** Nothing is started in a workspace that the person does not trust (I17). */
+  | { readonly kind: 'untrusted' };
 
 export type ToWebview =
   | {

@@ -151,7 +151,8 @@ export class TreeView {
   readonly #draw = (): void => {
     this.#ask();
     const { window, filter, order } = this.#model;
-    const isFailed = this.#connection.kind === 'failed' || this.#refusal !== null;
+    const { kind } = this.#connection;
+    const isFailed = kind === 'failed' || kind === 'untrusted' || this.#refusal !== null;
     const sight = sightOf(isFailed, window, filter);
     const searching = filter !== '' && (this.#model.isStale || window?.partial === true);
     render(
