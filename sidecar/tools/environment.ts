@@ -31,7 +31,9 @@ const dropped: readonly RegExp[] = [
   // Of a sidecar's start, or of a command of another agent.
   /^ROOST_/,
   /^MALLOC_(MMAP|TRIM)_THRESHOLD_$/,
-  // Secrets.
+  // Secrets, by the words of their names: a name that is only like one (KEYBOARD, XAUTHORITY) stays.
+  /^(?!SSH_AUTH_SOCK$)(\w*_)?(KEYS?|TOKENS?|SECRETS?|PASS|AUTH|WEBHOOK|DSN)(_\w*)?$/i,
+  /(API_?KEYS?|PASSWORDS?|PASSWD|PASSPHRASE)(_?\d+)?$|^\w+_PWD$/i,
   /(^|_)(API_?KEYS?|ACCESS_?KEYS?|SECRET(_?KEYS?)?|PRIVATE_?KEY|TOKENS?|PAT|PASSWORDS?|PASSWD|PASSPHRASE|CREDENTIALS?)$/i,
   /^(AWS_(SECRET|SESSION)_\w+|GOOGLE_APPLICATION_CREDENTIALS|DATABASE_URL|OP_SESSION_\w+)$/,
   /^(HTTPS?|ALL)_PROXY_AUTH$/i,

@@ -19,6 +19,9 @@ test("what is the person's stays; what is the editor's, Node's, git's or secret 
     PATHEXT: 'x',
     KEYBOARD: 'us',
     MONKEY: 'x',
+    XAUTHORITY: '/x',
+    OLDPWD: '/y',
+    AUTHOR: 'me',
   };
   const dropped = [
     'ELECTRON_RUN_AS_NODE',
@@ -48,6 +51,16 @@ test("what is the person's stays; what is the editor's, Node's, git's or secret 
     'ROOST_CALL',
     'MALLOC_TRIM_THRESHOLD_',
     'secret_key',
+    'PGPASSWORD',
+    'MYSQL_PWD',
+    'DB_PASS',
+    'TOKEN_GITHUB',
+    'OPENAI_API_KEY_2',
+    'MYAPIKEY',
+    'SIGNING_KEY',
+    'ANTHROPIC_AUTH',
+    'SLACK_WEBHOOK_URL',
+    'SENTRY_DSN',
     'ApiKey',
   ];
   const env = environment({ ...kept, ...Object.fromEntries(dropped.map((name) => [name, 'x'])) });
