@@ -75,6 +75,7 @@ export function wire(options: WireOptions): Wired {
     buffers: server.buffers,
     locks,
     shell: bestShell(process.env['PATH'] ?? ''),
+    redacted: log.redacted,
   });
   const host = createHost(
     {

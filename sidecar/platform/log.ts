@@ -16,6 +16,8 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
   /** From now on this text is written as `[secret]`. */
   hide(secret: string): void;
+  /** A text without what was hidden: for what leaves by another way than the log. */
+  redacted(text: string): string;
   close(): void;
 }
 
@@ -59,6 +61,11 @@ export function openLog(path: string, fileBytes: number = limits.logFileBytes): 
     error: (message, fields) => write('error', message, fields),
     hide: (secret) => {
       if (shortestSecret <= secret.length) secrets.add(secret);
+    },
+    redacted: (text) => {
+      let safe = text;
+      for (const secret of secrets) safe = safe.replaceAll(secret, '[secret]');
+      return safe;
     },
     close: () => {
       if (file !== null) fs.closeSync(file);

@@ -23,7 +23,8 @@ export function prepareStore(directory: string): string {
     makeFolders(wanted);
     const real = fs.realpathSync(wanted);
     const probe = path.join(real, `.probe-${process.pid}`);
-    fs.writeFileSync(probe, '', { mode: 0o600 });
+    // As much as the discovery file and the command need: a disk that is full takes an empty file.
+    fs.writeFileSync(probe, '.'.repeat(probeBytes), { mode: 0o600 });
     fs.rmSync(probe);
     const type = unsafeFileSystem(real);
     if (type === null) return real;
@@ -34,13 +35,16 @@ export function prepareStore(directory: string): string {
     );
   } catch (error) {
     if (error instanceof RoostError) throw error;
+    if (codeOf(error) === 'ENOSPC') fs.rmSync(path.join(wanted, `.probe-${process.pid}`), { force: true });
     throw new RoostError(
       'store/unwritable',
       `The store's folder ${wanted} cannot be written (${reason(error)}). ` +
-        'Make it writable for this user, or name another one with ROOST_STORE or --store.',
+        `${codeOf(error) === 'ENOSPC' ? 'Make room there' : 'Make it writable for this user'}, or name another one with ROOST_STORE or --store.`,
     );
   }
 }
+
+const probeBytes = 16 * 1024;
 
 /** Where the sidecar of a store listens. The folder is made, with access for this user only. */
 export function socketPath(store: string, env: NodeJS.ProcessEnv = process.env): string {
@@ -139,9 +143,12 @@ function isWritable(folder: string): boolean {
   }
 }
 
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   if (code === 'EACCES' || code === 'EPERM') return 'no permission';
   if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'ENOSPC') return 'no room on the disk';

@@ -6,6 +6,7 @@
 import type { Cancel, Prepared, ToolEvent, ToolJob, ToolOutcome, Tools } from '../ports.ts';
 import type { Json } from '../protocol/json.ts';
 import type { Buffers } from '../workspace/buffers.ts';
+import { byteString, bytesOf } from '../workspace/bytes.ts';
 import { messageOf } from '../workspace/files.ts';
 import type { Locks } from '../workspace/locks.ts';
 import { createWorktrees } from '../workspace/worktree.ts';
@@ -32,6 +33,8 @@ export interface ToolsOptions {
   readonly shell: ShellKind | null;
   /** Path of ripgrep; null: there is none. Undefined: the packaged one, else the one on the PATH. */
   readonly ripgrep?: string | null;
+  /** Takes out of a text what neither a transcript nor a model may see: keys of providers (DESIGN §13). */
+  readonly redacted?: (text: string) => string;
 }
 
 export interface ToolsHandle extends Tools {
@@ -41,7 +44,7 @@ export interface ToolsHandle extends Tools {
 
 /** Opens the tools of a store. */
 export function createTools(options: ToolsOptions): ToolsHandle {
-  const { buffers, locks } = options;
+  const { buffers, locks, redacted = (text: string) => text } = options;
   const worktrees = createWorktrees(options.worktreeRoot);
   const shell = createShell({ ...options, worktrees, kind: options.shell });
   const tools: readonly Tool[] = [
@@ -58,10 +61,28 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     prepare: (job, post) => prepare(byName.get(job.tool), job, post),
     prepareNow: (job) => prepareNow(byName.get(job.tool), job),
     run: (job, evidence, post) =>
-      act(byName.get(job.tool), post, (tool, doing) => tool.run(job, evidence, doing)),
-    recover: (job, evidence, post) => recover(byName.get(job.tool), { job, evidence, post }),
+      act(byName.get(job.tool), safely(post, redacted), (tool, doing) => tool.run(job, evidence, doing)),
+    recover: (job, evidence, post) =>
+      recover(byName.get(job.tool), { job, evidence, post: safely(post, redacted) }),
     close: () => shell.close(),
   };
+}
+
+/** What a tool says, without secrets. What it did to files stays as it is. */
+function safely(post: (event: ToolEvent) => void, redacted: (text: string) => string) {
+  return (event: ToolEvent): void => {
+    if (event.kind === 'output') return post({ ...event, text: redacted(event.text) });
+    const { text, whole } = event.outcome;
+    const more = whole === undefined ? {} : { whole: redactedBytes(whole, redacted) };
+    post({ kind: 'done', outcome: { ...event.outcome, ...more, text: redacted(text) } });
+  };
+}
+
+/** Byte by byte, since an output need not be UTF-8; keys are ASCII. */
+function redactedBytes(bytes: Uint8Array, redacted: (text: string) => string): Uint8Array {
+  const text = byteString(bytes);
+  const safe = redacted(text);
+  return safe === text ? bytes : bytesOf(safe);
 }
 
 function prepareNow(tool: Tool | undefined, job: ToolJob): Prepared | null {

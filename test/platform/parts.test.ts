@@ -1,6 +1,7 @@
 // The real clock, log, paths and processes, each by itself.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -80,6 +81,7 @@ test('the log is bounded, rotates once, and hides secrets', (t) => {
   });
   const first = fs.readFileSync(file, 'utf8');
   assert.doesNotMatch(first, /hunter2-hunter2|abcdefgh/);
+  assert.equal(log.redacted('a hunter2-hunter2 and a short one'), 'a [secret] and a short one');
   assert.equal(JSON.parse(first).message, 'first');
   for (let i = 0; i < 200; i++) log.warn(`line ${i}`, { text: 'short'.repeat(4) });
   log.error('long', { text: 'x'.repeat(100_000) });
@@ -132,6 +134,21 @@ test('a store that cannot be made says which path and what to do', (t) => {
       },
     );
   }
+});
+
+test('a store on a full disk says so before anything is started', (t) => {
+  const paths = path.resolve(import.meta.dirname, '../../sidecar/platform/paths.ts');
+  const script = `import { prepareStore } from ${JSON.stringify(paths)};
+    try { prepareStore(process.argv[1]); } catch (error) { console.log(error.code, error.message); }`;
+  const mounted = `mount -t tmpfs -o size=64k tmpfs "$1" && { cat /dev/zero > "$1/other" || true; } 2>/dev/null &&
+    "$2" --input-type=module -e "$3" "$1" && ls -A "$1"`;
+  const args = ['-rm', 'sh', '-c', mounted, 'sh', folder(t), process.execPath, script];
+  const run = spawnSync('unshare', args, { encoding: 'utf8', timeout: 20_000, windowsHide: true });
+  if (run.error !== undefined || /unshare|mount/.test(run.stderr)) {
+    t.skip('no small disk can be mounted here');
+    return;
+  }
+  assert.match(run.stdout, /^store\/unwritable .*no room on the disk\). Make room there, or .*\nother\n$/);
 });
 
 test('the socket has a short path in a folder of this user alone', (t) => {

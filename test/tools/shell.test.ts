@@ -204,6 +204,16 @@ test('a command knows its call and its store, and none of the secrets', async ()
   assert.match(text, new RegExp(`ROOST_AGENT=7\nROOST_CALL=${job.call}\n`));
 });
 
+test('a key that a command prints reaches neither its result nor the whole output', async () => {
+  const key = 'key-0123456789';
+  const place = createPlace({ redacted: (text) => text.replaceAll(key, '[secret]') });
+  const small = await place.call('shell', { command: `echo a ${key} b` });
+  assert.equal(small.text, 'exit code 0\na [secret] b\n');
+  const large = await place.call('shell', { command: `yes ${key} | head -n 10000` });
+  assert.ok(large.whole !== undefined && large.whole.length > 0);
+  assert.doesNotMatch(large.text + Buffer.from(large.whole).toString(), new RegExp(key));
+});
+
 test('case 54: a command gets the environment of its own moment', async () => {
   let base = 'one';
   const place = createPlace({ environment: () => ({ PATH: process.env['PATH'] ?? '', BASE: base }) });
