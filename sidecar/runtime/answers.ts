@@ -19,7 +19,7 @@ export function onAnswer(step: Step, event: Extract<ClientEvent, { kind: 'reques
     const message = `There is no request ${params.request}. List the open ones again.`;
     return void step.after(() => reply({ ok: false, code: 'request/unknown', message }));
   }
-  const state = applyAnswer(step, request, params.answer);
+  const state = applyAnswer(step, request, params);
   step.after(() => reply({ ok: true, value: { state } }));
 }
 
@@ -29,17 +29,24 @@ export function onAnswerMany(step: Step, event: Extract<ClientEvent, { kind: 're
   let applied = 0;
   for (const id of params.requests) {
     const request = step.store.get('request', id);
-    if (request !== undefined && applyAnswer(step, request, params.answer) === 'applied') applied += 1;
+    if (request !== undefined && applyAnswer(step, request, params) === 'applied') applied += 1;
   }
   const stale = params.requests.length - applied;
   step.after(() => reply({ ok: true, value: { applied, stale } }));
 }
 
-/** Applies an answer to a request that is still open and whose turn is still there (cases 206, 207, 246). */
-function applyAnswer(step: Step, request: RequestRecord, answer: Answer): AnswerState {
-  if (request.state !== 'open') return 'stale';
+/**
+ * Applies an answer to a request that is still open and whose turn is still there (cases 206, 207, 246). A client
+ * that lost the connection before it heard asks again with its key, and is told what it was told then.
+ */
+function applyAnswer(
+  step: Step,
+  request: RequestRecord,
+  { answer, key }: { readonly answer: Answer; readonly key: string },
+): AnswerState {
+  if (request.state !== 'open') return request.key === key ? 'applied' : 'stale';
   const agent = step.agent(request.agent);
-  closeRequest(step, agent, request, answer);
+  closeRequest(step, agent, request, { answer, key });
   switch (request.kind) {
     case 'approval':
       applyApproval(step, agent, request, answer);

@@ -35,12 +35,18 @@ export function openRequest(step: Step, agent: AgentRecord, request: NewRequest)
   step.requestsChanged(agent.id);
 }
 
-/** Records a person's answer. */
-export function closeRequest(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
+/** Records a person's answer, and under which key of their client it came. */
+export function closeRequest(
+  step: Step,
+  agent: AgentRecord,
+  request: RequestRecord,
+  { answer, key }: { readonly answer: Answer; readonly key: string },
+): void {
   step.store.update('request', request.id, {
     state: 'answered',
     answer: JSON.stringify(answer),
     answered: step.nowMs,
+    key,
   });
   agent.requests -= 1;
   step.requestsChanged(agent.id);

@@ -171,3 +171,23 @@ test('sixty agents meet one limit: allowing all sixty raises it once, and no oth
   world.run(60_000);
   assert.deepEqual(world.bugs, []);
 });
+
+test('an answer that is given again under its key is told that it was applied, also after a crash', () => {
+  const world = new World({
+    ask: true,
+    answer: (items) => (items.length === 1 ? [['shell', { command: 'x' }]] : 'done'),
+  });
+  world.start('ask me');
+  world.run(1_000);
+  const request = world.open.reads.requests(0, 10).rows[0]?.id ?? assert.fail('it asks');
+  const first = { request, answer: { kind: 'allow' }, key: world.key() } as const;
+  assert.deepEqual(world.call('request/answer', first), { state: 'applied' });
+  world.crash();
+  world.run(1_000);
+  assert.deepEqual(world.call('request/answer', first), { state: 'applied' });
+  const many = { requests: [request], answer: first.answer, key: first.key };
+  assert.deepEqual(world.call('request/answerMany', many), { applied: 1, stale: 0 });
+  assert.deepEqual(world.call('request/answer', { ...first, key: world.key() }), { state: 'stale' });
+  assert.equal(world.ran.length, 1);
+  assert.deepEqual(world.bugs, []);
+});
