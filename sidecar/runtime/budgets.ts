@@ -30,6 +30,7 @@ export function onBudgetSet(step: Step, event: Extract<ClientEvent, { kind: 'bud
 export function onRaised(step: Step, after: number): void {
   const rows = step.store.range('agent.waiting', ['budget'], { after, limit: limits.slice });
   for (const row of rows) {
+    step.lookingAt = row.id;
     const agent = step.agent(row.id);
     if (agent.phase !== 'waiting' || agent.why !== 'budget') continue;
     withdrawRequests(step, agent);

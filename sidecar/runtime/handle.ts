@@ -4,6 +4,7 @@ import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
 import { onAnswer, onAnswerMany } from './answers.ts';
 import { onCallEnd, onLend, onPrepared } from './calls.ts';
 import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
+import type { Store } from '../ports.ts';
 import type { RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { limits } from './limits.ts';
@@ -80,7 +81,7 @@ export function handle(step: Step, event: RuntimeEvent): void {
     case 'recover':
       return onRecover(step, event.stage, event.after);
     case 'broken':
-      return onBroken(step, event.event, event.message);
+      return onBroken(step, event.agent, event.message);
   }
 }
 
@@ -107,6 +108,7 @@ function onKeys(step: Step): void {
 function wakeWaiting(step: Step, why: 'key' | 'budget', after: number): void {
   const rows = step.store.range('agent.waiting', [why], { after, limit: limits.slice });
   for (const row of rows) {
+    step.lookingAt = row.id;
     const agent = step.agent(row.id);
     // The row is as of the last commit; an earlier event of this step may have moved the agent.
     const parked = agent.phase === 'waiting' && agent.why === why;
@@ -119,6 +121,7 @@ function wakeWaiting(step: Step, why: 'key' | 'budget', after: number): void {
 
 function onAlarm(step: Step): void {
   for (const timer of takeDue(step)) {
+    step.lookingAt = timer.agent;
     const agent = step.findAgent(timer.agent);
     if (agent === undefined) continue;
     const parked = agent.phase === 'waiting' && (agent.why === 'rate' || agent.why === 'timer');
@@ -128,14 +131,12 @@ function onAlarm(step: Step): void {
   }
 }
 
-/** A bug met in an event ends the turn that the event belongs to, and no other. */
-function onBroken(step: Step, event: RuntimeEvent, message: string): void {
-  const agent = agentOf(step, event);
-  if (agent === 0) return;
-  const row = step.findAgent(agent);
-  if (row === undefined || row.phase === 'idle') return;
-  stopWork(step, row, 'Roost met a bug and ended the turn.');
-  endTurn(step, row, {
+/** Work on an agent met a bug: its turn ends with the message, and no other. */
+function onBroken(step: Step, id: number, message: string): void {
+  const agent = step.findAgent(id);
+  if (agent === undefined || agent.phase === 'idle') return;
+  stopWork(step, agent, 'Roost met a bug and ended the turn.');
+  endTurn(step, agent, {
     outcome: 'failed',
     text: `Roost met a bug and ended this turn: ${message}`,
     answer: 0,
@@ -143,10 +144,10 @@ function onBroken(step: Step, event: RuntimeEvent, message: string): void {
 }
 
 /** The agent whose turn an event of a port belongs to; 0: none. */
-function agentOf(step: Step, event: RuntimeEvent): number {
-  if (event.kind === 'modelEnd') return step.store.get('ledger', event.attempt)?.agent ?? 0;
+export function agentOf(store: Store, event: RuntimeEvent): number {
+  if (event.kind === 'modelEnd') return store.get('ledger', event.attempt)?.agent ?? 0;
   if (event.kind === 'prepared' || event.kind === 'callEnd' || event.kind === 'spawnMore') {
-    return step.store.get('call', event.call)?.agent ?? 0;
+    return store.get('call', event.call)?.agent ?? 0;
   }
-  return 0;
+  return event.kind === 'interruptMore' ? (store.get('call', event.call)?.agent ?? 0) : 0;
 }

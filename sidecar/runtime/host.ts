@@ -12,12 +12,13 @@ import { RoostError } from '../protocol/errors.ts';
 import type { AgentId } from '../protocol/ids.ts';
 import { limits } from './limits.ts';
 import type { RuntimeEvent } from './event.ts';
-import { handle } from './handle.ts';
+import { agentOf, handle } from './handle.ts';
 import type { Ports, Runtime, RuntimeOptions, Said } from './memory.ts';
 import { LoopMeter } from './meter.ts';
 import { settleStep } from './settle.ts';
 import { Step } from './step.ts';
 import { nextAlarm } from './timers.ts';
+import { failVerdict, failWriting } from './verdicts.ts';
 
 export interface Host {
   /** Puts an event into the queue. False: too many wait; the client is told to try again. */
@@ -48,6 +49,18 @@ export function createHost(ports: Ports, options: RuntimeOptions): Host {
   return host;
 }
 
+interface Found {
+  /** The event that was being handled; null: the end of the step. */
+  readonly at: RuntimeEvent | null;
+  readonly lookingAt: number;
+  readonly taken: number;
+}
+
+const factsOf = (error: unknown): { readonly message: string; readonly stack: string } =>
+  error instanceof Error
+    ? { message: error.message, stack: error.stack ?? '' }
+    : { message: String(error), stack: '' };
+
 class Loop implements Host {
   private readonly rt: Runtime;
   private readonly meter: LoopMeter;
@@ -57,6 +70,10 @@ class Loop implements Host {
   private full: string | null = null;
   private onDrained: (() => void) | null = null;
   private stopped = false;
+  /** Groups that take one event only, after one that failed without saying whose fault it was. */
+  private alone = 0;
+  /** The agent whose turn was ended last for a bug. When that does not help, the event is taken out. */
+  private blamed = 0;
 
   constructor(ports: Ports, options: RuntimeOptions) {
     this.meter = new LoopMeter(ports.clock);
@@ -149,62 +166,95 @@ class Loop implements Host {
   /** One transaction: as many events as fit the group, then the slots, then the rows; then the effects. */
   private runGroup(): void {
     this.meter.start();
-    const taken: RuntimeEvent[] = [];
+    let taken = 0;
+    let at: RuntimeEvent | null = null;
     let step = new Step(this.rt);
-    let broken: RuntimeEvent | null = null;
+    const most = this.alone > 0 ? 1 : limits.groupEvents;
     const startMs = this.rt.clock.monotonicMs();
     try {
       const result = this.rt.store.transact(() => {
-        while (this.queue.length > taken.length && taken.length < limits.groupEvents) {
-          const event = this.queue[taken.length];
-          if (event === undefined) break;
-          broken = event;
-          taken.push(event);
+        for (const event of this.queue.slice(0, most)) {
+          taken += 1;
+          at = event;
+          step.lookingAt = 0;
           handle(step, event);
           // Nothing else is handled before all that was in flight is taken up: an event that met an attempt or a
           // call of the last process would give back a slot that this one never took.
           if (event.kind === 'recover') break;
           if (this.rt.clock.monotonicMs() - startMs >= limits.groupMs) break;
         }
-        broken = null;
+        at = null;
         settleStep(step);
         step.flush();
         return nextAlarm(step);
       });
       if (result.kind === 'full') return this.pause(result.message);
       this.full = null;
-      this.queue.splice(0, taken.length);
+      if (!this.queue.splice(0, taken).some((event) => event.kind === 'broken')) this.blamed = 0;
       this.rt.slots = { ...step.slots };
       this.arm(result.value);
     } catch (error) {
       // What is committed is only known by opening the store anew: the process must end, and say nothing any more.
       if (error instanceof RoostError && error.code === 'store/failed') throw error;
-      // A bug. The transaction is gone; the event that met it is taken out, the others go again without it.
-      this.dropBroken(broken ?? taken[0], error);
+      this.failed(error, { at, lookingAt: step.lookingAt, taken });
       step = new Step(this.rt);
     }
-    for (const effect of step.effects) effect();
-    const news = step.news();
-    this.rt.publish.committed(news);
-    this.meter.end(taken.length);
+    this.alone = Math.max(0, this.alone - 1);
+    for (const effect of step.effects) this.run(effect);
+    this.rt.publish.committed(step.news());
+    this.meter.end(taken);
   }
 
-  private dropBroken(event: RuntimeEvent | undefined, error: unknown): void {
+  /** An effect that throws is a bug of an adapter; those after it are owed to others. */
+  private run(effect: () => void): void {
+    try {
+      effect();
+    } catch (error) {
+      this.rt.log('an effect failed', factsOf(error));
+    }
+  }
+
+  /**
+   * A bug, and the transaction is gone. Work that was looking at one agent of many ends that agent's turn and is
+   * done again. An event that failed by itself is taken out, and the turn that it belongs to ends. When neither is
+   * known the events go again one at a time, so that no other pays for it.
+   */
+  private failed(error: unknown, found: Found): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.rt.log('an event failed', {
-      event: event?.kind ?? 'none',
-      message,
-      stack: error instanceof Error ? (error.stack ?? '') : '',
-    });
+    this.rt.log('an event failed', { event: found.at?.kind ?? 'the end of a step', ...factsOf(error) });
+    if (found.lookingAt !== 0 && found.lookingAt !== this.blamed) {
+      this.blamed = found.lookingAt;
+      this.queue.unshift({ kind: 'broken', agent: found.lookingAt, message, tries: 0 });
+      return;
+    }
+    if (found.at === null && found.taken > 1) {
+      this.alone = found.taken + 1;
+      return;
+    }
+    const event = found.at ?? this.queue[0];
     if (event === undefined) return;
+    // Without what is in flight nothing can go on: the next process takes it up.
+    if (event.kind === 'recover') throw error;
+    this.takeOut(event, message);
+  }
+
+  private takeOut(event: RuntimeEvent, message: string): void {
     this.queue.splice(this.queue.indexOf(event), 1);
-    if ('reply' in event)
-      event.reply({
-        ok: false,
-        code: 'internal',
-        message: `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.`,
-      });
-    else if (event.kind !== 'broken') this.post({ kind: 'broken', event, message });
+    const said = `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.`;
+    const agent = agentOf(this.rt.store, event);
+    if (agent !== 0) this.queue.unshift({ kind: 'broken', agent, message, tries: 0 });
+    else if ('reply' in event) event.reply({ ok: false, code: 'internal', message: said });
+    else if (event.kind === 'verdictPlanned') failVerdict(this.rt, event.verdict, said);
+    else if (event.kind === 'broken' || event.kind === 'verdictWritten') this.again(event, said);
+    // It may have been the alarm: timers are looked at again soon.
+    this.arm(this.rt.clock.nowMs() + limits.diskRetryMs);
+  }
+
+  /** What must not be lost, or a turn or a verdict would be on its way for ever, is tried some times more. */
+  private again(event: Extract<RuntimeEvent, { kind: 'broken' | 'verdictWritten' }>, said: string): void {
+    const tries = (event.tries ?? 0) + 1;
+    if (tries <= limits.brokenTries) this.queue.push({ ...event, tries });
+    else if (event.kind === 'verdictWritten') failWriting(this.rt, event.verdict, said);
   }
 
   private pause(message: string): void {

@@ -41,6 +41,8 @@ function giveUpAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
   for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice })) {
     settle(step, agent, ledger, null);
+    // One of the last process that recovery has not taken up holds no slot of this one.
+    if (rt.asking.get(agent.id)?.attempt !== ledger.id) continue;
     step.slots.modelUsed -= 1;
     step.after(() => {
       rt.asking.get(agent.id)?.cancel();

@@ -76,6 +76,8 @@ export const limits = {
   listAgents: 50,
   /** Names listed in the answer of spawn_agent; above, the first and the last of them say which they are. */
   namesListed: 200,
+  /** Times that ending a turn which met a bug is tried again when that meets one too; then a person has to stop it. */
+  brokenTries: 3,
   /** Pause before a commit that found the disk full is tried again. */
   diskRetryMs: 1_000,
 

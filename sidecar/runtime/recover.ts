@@ -40,7 +40,10 @@ function recoverAgents(step: Step, stage: 'asking' | 'calling', after: number): 
   const index = stage === 'asking' ? 'agent.asking' : 'agent.calling';
   const rows = step.store.range(index, [stage], { after, limit: limits.slice });
   for (const row of rows) {
+    step.lookingAt = row.id;
     const agent = step.agent(row.id);
+    // A turn that met a bug while it was taken up has ended, and the next one of its agent is this process's own.
+    if (agent.phase !== stage || step.rt.asking.has(row.id)) continue;
     agent.crashes += 1;
     if (stage === 'asking') recoverAttempt(step, agent);
     else recoverCalls(step, agent);

@@ -17,12 +17,14 @@ export function settleStep(step: Step): void {
     look(step);
     admit(step);
   } while (step.untold.length > 0 || step.unsettled.size > 0 || step.looks.size > 0 || step.wanting.size > 0);
+  step.lookingAt = 0;
   if (step.budgetFreed) step.after(() => step.rt.post({ kind: 'budgetsMore', after: 0 }));
 }
 
 /** An ended turn may end its parent's wait, or be due as a notice. */
 function tellParents(step: Step): void {
   for (const { parent: id, turn, outcome } of step.untold.splice(0)) {
+    step.lookingAt = id;
     const parent = step.agent(id);
     if (parent.phase === 'waiting' || parent.phase === 'calling') turnEndedForWaits(step, parent, turn);
     else step.looks.set(id, (step.looks.get(id) ?? false) || outcome === 'failed');
@@ -32,6 +34,7 @@ function tellParents(step: Step): void {
 function settleAgents(step: Step): void {
   for (const id of step.unsettled) {
     step.unsettled.delete(id);
+    step.lookingAt = id;
     const agent = step.agent(id);
     if (agent.turn === 0 || agent.phase === 'asking' || agent.phase === 'ready') continue;
     if (agent.why === 'quarantine') continue; // a person decides first
@@ -42,6 +45,7 @@ function settleAgents(step: Step): void {
 function look(step: Step): void {
   for (const [id, failed] of step.looks) {
     step.looks.delete(id);
+    step.lookingAt = id;
     lookAtNotice(step, step.agent(id), failed);
   }
 }
@@ -72,6 +76,7 @@ function admit(step: Step): void {
   const { slots, rt } = step;
   for (const id of step.wanting) {
     step.wanting.delete(id);
+    step.lookingAt = id;
     const agent = step.agent(id);
     if (agent.phase !== 'ready') continue; // interrupted within the same step
     const free = slots.modelUsed < rt.options.modelSlots;
@@ -82,6 +87,7 @@ function admit(step: Step): void {
   while (slots.modelQueue && slots.modelUsed < rt.options.modelSlots && started < limits.slice) {
     const row = takeNext(step, 'model');
     if (row === undefined) break;
+    step.lookingAt = row.agent;
     const agent = step.agent(row.agent);
     if (agent.phase === 'ready') startAttempt(step, agent);
     started += 1;
@@ -94,6 +100,7 @@ function admit(step: Step): void {
   ) {
     const row = takeNext(step, 'command');
     if (row === undefined) break;
+    step.lookingAt = row.agent;
     startCommand(step, row.call);
     started += 1;
   }

@@ -45,6 +45,8 @@ export class Step {
   planning: CallRecord | null = null;
   /** Held budget came free: agents that wait for some look again, once a step. */
   budgetFreed = false;
+  /** The agent of many that is looked at, for work that an event did not name: an error is put to its account. */
+  lookingAt = 0;
   /** Calls that this step has prepared, started or taken up: `rt.calling` has them after the commit. */
   readonly takenUp = new Set<number>();
   /** Calls that got their result in this step: what was to be done for them after the commit is not done any more. */

@@ -11,6 +11,7 @@ import type { VerdictResult } from '../protocol/change.ts';
 import { blobOf, bytesOf, changeRowOf, undecided, verdictOnItsWay } from './changes.ts';
 import type { ClientEvent, Reply } from './event.ts';
 import { limits } from './limits.ts';
+import type { Runtime } from './memory.ts';
 import type { Step } from './step.ts';
 
 function fileOf(step: Step, change: ChangeRecord): ReviewFile {
@@ -173,6 +174,19 @@ function afterVerdict(change: ChangeRecord, verdict: VerdictRecord) {
   const all = rejected === 0 ? 'accepted' : accepted === 0 ? 'rejected' : 'mixed';
   const state: ChangeRecord['state'] = verdict.left > 0 ? 'open' : all;
   return { base, after, baseHash, afterHash, added, removed, accepted, rejected, state };
+}
+
+/** The plan of a verdict met a bug: those who wait for it are told. */
+export function failVerdict(rt: Runtime, change: number, message: string): void {
+  const pending = rt.verdicts.get(change);
+  rt.verdicts.delete(change);
+  for (const reply of pending?.replies ?? []) reply({ ok: false, code: 'internal', message });
+}
+
+/** The end of a verdict met a bug: its row stays as it is, and the next process writes the file again. */
+export function failWriting(rt: Runtime, verdict: number, message: string): void {
+  const row = rt.store.get('verdict', verdict);
+  if (row !== undefined) failVerdict(rt, row.change, message);
 }
 
 /** A slice of the verdicts that were started when the last process ended; returns them. */

@@ -155,7 +155,10 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
     });
     if (outcome === 'done' && !/^(done|heard) \w+$/.test(brief)) return odd('no script says that');
     if (outcome !== 'failed' || brief.startsWith('The model declined: no ')) continue;
-    if (brief.includes('met a bug')) return odd('a bug');
+    if (brief.includes('met a bug')) {
+      if (brief.includes('simulated bug')) continue;
+      return odd('a bug');
+    }
     const denied = brief.startsWith('Ended by a person') || brief.startsWith('The budget is spent');
     const expected =
       (denied && excuses?.has('denied')) ||

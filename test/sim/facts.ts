@@ -2,6 +2,7 @@
 //
 // Not here: what was only true when it was said (a name, a limit): the next call may change it.
 
+import type { AgentRecord } from '../../sidecar/core/rows.ts';
 import type { RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { FakeDisk } from './fakeDisk.ts';
 import type { Sim } from './sim.ts';
@@ -36,7 +37,7 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
     field('state') !== 'applied' || disk.rows('verdict').some((row) => row.key === call.key)
       ? null
       : 'there is no such verdict',
-  'agent/interrupt': null,
+  'agent/interrupt': (disk, call) => () => (call.params['branch'] === true ? stillAtWork(disk, call) : null),
   'request/answerMany': null,
   'provider/set': null,
   'agent/rename': null,
@@ -54,10 +55,27 @@ function born(disk: FakeDisk, call: Call, field: Field): Fact {
 
 /** Nothing starts under an agent that is closed. */
 function atWorkBelow(disk: FakeDisk, closed: number): string | null {
-  for (const agent of disk.rows('agent')) {
+  const busy = below(disk, closed).find((agent) => agent.phase !== 'idle');
+  return busy === undefined ? null : `agent ${busy.id} below is ${busy.phase}`;
+}
+
+/** An agent and all its descendants. */
+function below(disk: FakeDisk, top: number): readonly Readonly<AgentRecord>[] {
+  return disk.rows('agent').filter((agent) => {
     let at: number | undefined = agent.id;
-    while (at !== undefined && at !== 0 && at !== closed) at = disk.row('agent', at)?.parent;
-    if (at === closed && agent.phase !== 'idle') return `agent ${agent.id} below is ${agent.phase}`;
+    while (at !== undefined && at !== 0 && at !== top) at = disk.row('agent', at)?.parent;
+    return at === top;
+  });
+}
+
+/** Once, when it is said: nobody in an interrupted branch works on a turn that began before the person asked. */
+function stillAtWork(disk: FakeDisk, call: Call): string | null {
+  const { askedAtMs } = call;
+  call.askedAtMs = null; // what begins later is nobody's promise
+  if (askedAtMs === null) return null;
+  for (const agent of below(disk, Number(call.params['agent']))) {
+    const turn = disk.row('turn', agent.turn);
+    if (turn !== undefined && turn.started < askedAtMs) return `agent ${agent.id} below is still at work`;
   }
   return null;
 }

@@ -268,7 +268,7 @@ function waits(disk: FakeDisk): string | null {
 function queues(disk: FakeDisk): string | null {
   const rows = disk.rows('ready');
   const model = countBy(
-    rows.filter((row) => row.slot === 'model') as unknown as Iterable<Record<string, unknown>>,
+    rows.filter((row) => row.slot !== 'command') as unknown as Iterable<Record<string, unknown>>,
     'agent',
   );
   for (const agent of disk.rows('agent')) {

@@ -22,7 +22,7 @@ const oddNames = Object.keys(quiet) as (keyof Odds)[];
 function steps(): readonly (readonly [string, Change])[] {
   return [
     ['no faults', (swarm) => ({ ...swarm, odds: quiet })],
-    ['no crashes', (swarm) => ({ ...swarm, crashes: 0 })],
+    ['no crashes', (swarm) => ({ ...swarm, crashes: 0, restarts: 0 })],
     ['no interrupts', (swarm) => ({ ...swarm, interrupts: 0 })],
     ['no forks and the like', (swarm) => ({ ...swarm, manages: 0 })],
     ['no messages', (swarm) => ({ ...swarm, sends: 0 })],

@@ -23,7 +23,7 @@ import { FakeTools, OutsideWorld } from './fakeTools.ts';
 import { Followers } from './followers.ts';
 import { MirrorStore } from './mirrorStore.ts';
 import { drawSwarm, quiet, useBounds, type Odds, type Swarm } from './swarm.ts';
-import { WatchedStore, type Spoil } from './watchedStore.ts';
+import { SimulatedBug, WatchedStore, type Spoil } from './watchedStore.ts';
 import { Workload } from './workload.ts';
 import { World, type Process } from './world.ts';
 
@@ -115,6 +115,9 @@ export class Sim {
       for (let n = 0; n < this.swarm.crashes; n += 1) {
         this.world.later(this.chance.next() * this.swarm.calmMs, () => this.die('killed'));
       }
+      for (let n = 0; n < this.swarm.restarts; n += 1) {
+        this.world.later(this.chance.next() * this.swarm.calmMs, () => this.leave());
+      }
       while (this.failure === null && this.#step());
       if (this.failure === null) atRest(this);
     } finally {
@@ -147,6 +150,7 @@ export class Sim {
   /** Every effect of the runtime passes here: it must not come before its commit (I1), and the process may die at it. */
   effect(label: string): void {
     if (this.store?.open === true) this.fail('S1', `effect before its commit: ${label}`);
+    if (!this.process.alive) throw new SimulatedCrash(); // what comes after the moment of death
     this.trace('effect', label);
     if (!this.calm && this.chance.hits(this.odds.crashAtEffect)) throw this.#killed(`at effect ${label}`);
   }
@@ -167,6 +171,17 @@ export class Sim {
   die(why: string): void {
     if (!this.process.alive || this.calm) return;
     this.#killed(why);
+  }
+
+  /** Ends the process in order: it takes no more, commits what it has, and goes. Too slow, and it is killed. */
+  leave(): void {
+    const { host, process } = this;
+    if (host === null || !process.alive || this.calm) return;
+    this.trace('LEAVE', 'the process is asked to end');
+    host.drain(() => void this.#killed('left in order'));
+    this.world.later(5_000, () => {
+      if (process.alive) this.#killed('left too slowly');
+    });
   }
 
   #killed(why: string): SimulatedCrash {
@@ -195,6 +210,10 @@ export class Sim {
       this.#killed('the store failed');
       return;
     }
+    if (error instanceof SimulatedBug) {
+      this.#killed('a bug that nothing could go on with');
+      return;
+    }
     this.fail('bug', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
@@ -221,6 +240,7 @@ export class Sim {
     this.store = new WatchedStore(
       this.#inner,
       this.spoil,
+      () => !this.calm && this.chance.hits(this.odds.bug),
       this.canary === 'ackBeforeCommit' ? this.disk : null,
     );
     this.model = new FakeModel(this, process);
@@ -262,7 +282,9 @@ export class Sim {
         output: (...args) => this.followers?.publish.output(...args),
       },
       log: (message, facts) => {
-        if (process.alive) this.fail('bug', `${message}: ${JSON.stringify(facts)}`);
+        if (!process.alive) return;
+        if (facts['message'] === 'simulated bug') this.trace('bug', `in ${String(facts['event'])}`);
+        else this.fail('bug', `${message}: ${JSON.stringify(facts)}`);
       },
     };
   }

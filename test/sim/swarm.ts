@@ -30,6 +30,8 @@ export interface Odds {
   readonly launcherSurvives: number;
   readonly replyLost: number;
   readonly conflict: number;
+  /** The runtime itself throws in the middle of a transaction. */
+  readonly bug: number;
 }
 
 /** How likely a scripted turn does each thing in a round. */
@@ -53,6 +55,8 @@ export interface Swarm {
   readonly manages: number;
   readonly jumps: number;
   readonly crashes: number;
+  /** Ends in order. */
+  readonly restarts: number;
   /** Faults stop here, milliseconds into the run. */
   readonly calmMs: number;
   readonly modelSlots: number;
@@ -84,6 +88,7 @@ export function drawSwarm(chance: Chance): Swarm {
     manages: chance.pick([0, 0, 5, 20]),
     jumps: chance.hits(0.7) ? 0 : chance.int(1, 3),
     crashes: calm || chance.hits(0.4) ? 0 : chance.int(1, 6),
+    restarts: chance.pick([0, 0, 1, 3]),
     calmMs: chance.pick([2_000, 20_000, 200_000]),
     modelSlots: chance.pick([1, 1, 2, 3, 8, 100]),
     commandSlots: chance.pick([1, 1, 2, 4, 100]),
@@ -122,6 +127,7 @@ function drawOdds(chance: Chance): Odds {
     launcherSurvives: sometimes(chance, 1),
     replyLost: sometimes(chance, 0.3),
     conflict: sometimes(chance, 0.3),
+    bug: chance.hits(0.2) ? 0.003 * chance.next() : 0,
   };
 }
 
@@ -147,6 +153,7 @@ export const quiet: Odds = {
   launcherSurvives: 0,
   replyLost: 0,
   conflict: 0,
+  bug: 0,
 };
 
 function drawHabits(chance: Chance): Habits {

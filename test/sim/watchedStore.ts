@@ -25,19 +25,28 @@ export interface Touched {
 
 const none: readonly string[] = [];
 
+export class SimulatedBug extends Error {
+  constructor() {
+    super('simulated bug');
+    this.name = 'SimulatedBug';
+  }
+}
+
 export class WatchedStore implements Store {
   open = false;
   /** Rows changed since the last `takeTouched`, committed or not. */
   readonly #touched: Touched[] = [];
   readonly #before: { readonly table: TableName; readonly id: number; readonly before: Row | undefined }[] =
     [];
+  readonly #bug: () => boolean;
   readonly #inner: Store;
   /** Where rows are looked up as they were, when a canary wants them back; null: nobody does. */
   readonly #keep: FakeDisk | null;
   readonly #spoil: Spoil;
 
-  constructor(inner: Store, spoil: Spoil, keep: FakeDisk | null = null) {
+  constructor(inner: Store, spoil: Spoil, bug: () => boolean, keep: FakeDisk | null = null) {
     this.#inner = inner;
+    this.#bug = bug;
     this.#keep = keep;
     this.#spoil = spoil;
   }
@@ -54,6 +63,9 @@ export class WatchedStore implements Store {
       this.open = true;
       try {
         return work();
+      } catch (error) {
+        this.#touched.length = 0;
+        throw error;
       } finally {
         this.open = false;
       }
@@ -65,6 +77,7 @@ export class WatchedStore implements Store {
   }
 
   get<T extends TableName>(table: T, id: number): Tables[T] | undefined {
+    this.#maybeBug();
     return this.#inner.get(table, id);
   }
 
@@ -91,6 +104,7 @@ export class WatchedStore implements Store {
   update<T extends TableName>(table: T, id: number, patch: Partial<Omit<Tables[T], 'id'>>): void {
     const spoiled = this.#spoil.update === undefined ? patch : this.#spoil.update(table, id, patch as AnyRow);
     if (spoiled === null) return;
+    this.#maybeBug();
     this.#keepBefore(table, id);
     this.#inner.update(table, id, spoiled as Partial<Omit<Tables[T], 'id'>>);
     this.#touched.push({ table, id, columns: Object.keys(spoiled) });
@@ -100,6 +114,11 @@ export class WatchedStore implements Store {
     this.#keepBefore(table, id);
     this.#inner.remove(table, id);
     this.#touched.push({ table, id, columns: none });
+  }
+
+  /** A bug of the runtime, wherever it may be: the seed puts some into the middle of transactions. */
+  #maybeBug(): void {
+    if (this.open && this.#bug()) throw new SimulatedBug();
   }
 
   #keepBefore(table: TableName, id: number): void {
@@ -119,6 +138,7 @@ export class WatchedStore implements Store {
   }
 
   range<I extends IndexName>(index: I, equals: readonly (string | number | null)[], page: Page): RowOf<I>[] {
+    this.#maybeBug();
     return this.#inner.range(index, equals, page);
   }
 }

@@ -26,6 +26,8 @@ export interface Call {
   /** The process that it was posted to last. */
   at: Process | null;
   tries: number;
+  /** Wall time when it was posted last; null: the clock was set meanwhile, or it does not matter any more. */
+  askedAtMs: number | null;
   /** Every answer that was given to its key. */
   readonly said: Said[];
   answered: boolean;
@@ -262,6 +264,7 @@ export class Workload {
       key,
       at: null,
       tries: 0,
+      askedAtMs: null,
       said: [],
       answered: false,
     };
@@ -279,6 +282,7 @@ export class Workload {
   #post(call: Call): void {
     const { chance, process, world } = this.#sim;
     call.tries += 1;
+    call.askedAtMs = this.#sim.swarm.jumps === 0 ? world.wallMs() : null;
     let replies = 0;
     const event = {
       kind: call.kind,
