@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 import type { ChangeRow } from '../sidecar/protocol/change.ts';
 import type { RequestKind, RequestRow } from '../sidecar/protocol/request.ts';
-import { attentionRows, childrenOf } from './attentionRows.ts';
+import { attentionRows, childrenOf, updateRows } from './attentionRows.ts';
 import type { AttentionNode, SectionName } from './attentionRows.ts';
 import { throttled } from './ctx.ts';
 import type { Ctx } from './ctx.ts';
@@ -16,7 +16,7 @@ const { t } = vscode.l10n;
 
 export class Attention implements vscode.TreeDataProvider<AttentionNode> {
   readonly #ctx: Ctx;
-  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly #changed = new vscode.EventEmitter<AttentionNode[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #view: vscode.TreeView<AttentionNode>;
   #roots: readonly AttentionNode[] = [];
@@ -77,7 +77,8 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
 
   #redraw(): void {
     const { connection, attention, fleet } = this.#ctx;
-    this.#roots = attentionRows(attention);
+    const { roots, changed } = updateRows(this.#roots, attentionRows(attention));
+    this.#roots = roots;
     this.#parents = new Map();
     this.#nodes = new Map();
     this.#index(this.#roots);
@@ -97,7 +98,8 @@ export class Attention implements vscode.TreeDataProvider<AttentionNode> {
         ? t('The sidecar ended and is being started again. Nothing is lost.')
         : (fleet.trouble ?? '');
     this.#view.description = this.#ctx.scripted ? scriptedLabel() : '';
-    this.#changed.fire(undefined);
+    if (changed === null) this.#changed.fire(undefined);
+    else if (0 < changed.length) this.#changed.fire([...changed]);
   }
 
   #index(nodes: readonly AttentionNode[], parent?: AttentionNode): void {

@@ -71,6 +71,30 @@ export function attentionRows(state: AttentionState): readonly AttentionNode[] {
   ];
 }
 
+export interface Redrawn {
+  /** The rows to go on with: those of before, brought up to date, where they stand for the same thing. */
+  readonly roots: readonly AttentionNode[];
+  /** Those that are to be drawn anew with all below them; null: the whole tree. */
+  readonly changed: readonly AttentionNode[] | null;
+}
+
+/**
+ * Brings rows up to date so that as little as possible is drawn anew: a row that is drawn while a person presses
+ * one of its buttons does not hear the press. The editor knows rows by their objects, so these are kept.
+ */
+export function updateRows(before: readonly AttentionNode[], now: readonly AttentionNode[]): Redrawn {
+  const known = new Map(before.map((node) => [node.id, node]));
+  const sameRoots = before.length === now.length && now.every((node, index) => before[index]?.id === node.id);
+  if (!sameRoots) return { roots: now, changed: null };
+  const changed: AttentionNode[] = [];
+  const roots = now.map((node) => {
+    const kept = known.get(node.id) ?? node;
+    if (JSON.stringify(kept) !== JSON.stringify(node)) changed.push(Object.assign(kept, node));
+    return kept;
+  });
+  return { roots, changed };
+}
+
 /** The children of a row; a leaf has none. */
 export function childrenOf(node: AttentionNode): readonly AttentionNode[] {
   return 'children' in node ? node.children : [];

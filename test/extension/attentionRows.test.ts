@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { attentionRows, childrenOf } from '../../extension/attentionRows.ts';
+import { attentionRows, childrenOf, updateRows } from '../../extension/attentionRows.ts';
 import type { AttentionNode } from '../../extension/attentionRows.ts';
 import { limits } from '../../extension/limits.ts';
 import { emptyAttention } from '../../sidecar/protocol/attention.ts';
@@ -112,4 +112,22 @@ test('case 26: never more than 300 rows, and what is left out is counted', () =>
     ),
     { numRuns: 40 },
   );
+});
+
+test('what is unchanged is not drawn anew, because a button that is drawn anew does not hear its press', () => {
+  const before = state({ requests: [requestRow(1)], requestsTotal: 1, running: 3 });
+  const first = updateRows([], attentionRows(before));
+  assert.equal(first.changed, null, 'all is new');
+  const second = updateRows(first.roots, attentionRows(before));
+  assert.deepEqual(second.changed, []);
+  const third = updateRows(second.roots, attentionRows({ ...before, running: 4 }));
+  assert.equal(third.changed?.length, 1);
+  assert.equal(third.changed?.[0], first.roots[1], 'the editor knows a row by its object');
+  assert.equal(drawn(third.roots), drawn(attentionRows({ ...before, running: 4 })));
+  const fourth = updateRows(third.roots, attentionRows({ ...before, requests: [requestRow(2)], running: 4 }));
+  assert.deepEqual(
+    fourth.changed?.map((node) => node.id),
+    ['section:needs'],
+  );
+  assert.equal(updateRows(fourth.roots, attentionRows({ ...before, failedTotal: 1 })).changed, null);
 });
