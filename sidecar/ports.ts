@@ -92,8 +92,8 @@ export interface ModelRequest {
 export type ModelEvent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'thinking'; readonly text: string }
-  /** What the head of the answer, or of a refusal, says about the provider's limits. */
-  | { readonly kind: 'limits'; readonly limits: readonly LimitReading[] }
+  /** What the head of the answer, or of a refusal, says about the provider's limits; `sinceMs` after the request went out. */
+  | { readonly kind: 'limits'; readonly limits: readonly LimitReading[]; readonly sinceMs: number }
   /** Last, exactly once unless cancelled. */
   | { readonly kind: 'end'; readonly outcome: ModelOutcome };
 

@@ -3,8 +3,8 @@
 import type { ModelOutcome } from './terms.ts';
 
 export type AfterLoss =
-  /** Park and ask again at `atMs`. `pauseMs`: nobody asks this provider before; null: it was only this turn's loss. */
-  | { readonly kind: 'again'; readonly atMs: number; readonly pauseMs: number | null }
+  /** Park and ask again at this time. */
+  | { readonly kind: 'again'; readonly atMs: number }
   /** A person decides whether to go on. */
   | { readonly kind: 'quarantine'; readonly message: string }
   /** Wait until the provider has a key that works. */
@@ -15,8 +15,6 @@ export interface RetryFacts {
   readonly nowMs: number;
   /** Lost attempts of this round so far. */
   readonly tries: number;
-  /** Refusals of this provider before this one, each after the pause that the one before had asked for. */
-  readonly refusals: number;
   /** At least 0, below 1. */
   readonly random: number;
   readonly model: string;
@@ -34,20 +32,13 @@ export function backoffMs(tries: number, random: number, bounds: RetryBounds): n
   return Math.round(base * (1 + random / 2));
 }
 
-/** Decides by the kind of loss; an `answer` never comes here. */
+/** Decides by the kind of loss. Answers never come here, nor refusals: those are the pool's (pace.ts). */
 export function afterLoss(
-  outcome: Exclude<ModelOutcome, { kind: 'answer' }>,
+  outcome: Exclude<ModelOutcome, { kind: 'answer' | 'refused' }>,
   facts: RetryFacts,
   bounds: RetryBounds,
 ): AfterLoss {
   switch (outcome.kind) {
-    case 'refused': {
-      const named = outcome.retryAtMs;
-      // A named time is kept, and jitter is only ever added: never earlier than the server said.
-      const pauseMs =
-        named !== null && named > facts.nowMs ? named : facts.nowMs + backoffMs(facts.refusals, 0, bounds);
-      return { kind: 'again', atMs: pauseMs + Math.round(facts.random * bounds.retryFirstMs), pauseMs };
-    }
     case 'cut':
       if (facts.tries + 1 >= bounds.lostAttempts) {
         return {
@@ -55,11 +46,7 @@ export function afterLoss(
           message: `The connection to ${facts.model} broke ${facts.tries + 1} times in this step: ${outcome.message}`,
         };
       }
-      return {
-        kind: 'again',
-        atMs: facts.nowMs + backoffMs(facts.tries, facts.random, bounds),
-        pauseMs: null,
-      };
+      return { kind: 'again', atMs: facts.nowMs + backoffMs(facts.tries, facts.random, bounds) };
     case 'rejected':
       return rejected(outcome, facts.model);
   }

@@ -309,7 +309,8 @@ export interface VerdictRecord {
 /** A turn or a call that waits for a slot: a place in a queue, in order of arrival within its root. */
 export interface ReadyRecord {
   id: number;
-  slot: 'model' | 'command';
+  /** `pace:` and a model: the lane of turns that wait for its pace. */
+  slot: 'model' | 'command' | `pace:${string}`;
   /** 0 a person's, 1 an agent's: people go first. */
   urgency: number;
   root: number;

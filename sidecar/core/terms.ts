@@ -40,6 +40,16 @@ export type ModelOutcome =
       readonly message: string;
     };
 
+/** The state of one of a provider's limits, as the headers of an answer tell it. */
+export interface LimitReading {
+  /** What is counted: requests, tokens of both kinds together, or of one kind. */
+  readonly of: 'requests' | 'tokens' | 'input' | 'output';
+  readonly limit: number;
+  readonly remaining: number;
+  /** Time until all of it is there again; null: not told. */
+  readonly fullInMs: number | null;
+}
+
 /** What a person would be asked. Whether they are is core/policy's decision. */
 export interface Ask {
   readonly kind: 'command' | 'edit';

@@ -12,6 +12,7 @@ import { limits } from '../runtime/limits.ts';
 import { Answer } from './answer.ts';
 import type { Deadlines, Due } from './deadlines.ts';
 import type { Dialect, Ending, Pieces, Step, Target } from './dialect.ts';
+import { limitsIn } from './rateLimits.ts';
 import { judgeFailure } from './refusal.ts';
 import type { Headers } from './retryAfter.ts';
 import { Letter, type Ear, type Patience, type Wire } from './transport.ts';
@@ -79,9 +80,19 @@ export class Flight implements Ear, Due {
   head(status: number, headers: Headers): void {
     this.request = null;
     if (this.phase === 'over') return;
+    this.tellLimits(headers);
     this.phase = 'answering';
     this.answer = new Answer(status, headers, this.line.dialect.decoder(this.target()));
     this.dueMs = this.line.deadlines.nowMs() + this.line.patience.betweenBytesMs;
+  }
+
+  private tellLimits(headers: Headers): void {
+    const limits = limitsIn(headers, Date.now());
+    if (limits.length === 0) return;
+    const { deadlines, patience } = this.line;
+    const askedMs = this.dueMs - patience.firstByteMs;
+    const sinceMs = this.phase === 'asked' ? Math.max(0, deadlines.nowMs() - askedMs) : 0;
+    this.post({ kind: 'limits', limits, sinceMs });
   }
 
   data(bytes: Buffer): void {

@@ -51,7 +51,7 @@ function fromBuckets(headers: Headers, nowMs: number): number | null {
 }
 
 /** A time as servers write it: RFC 3339, seconds or milliseconds since 1970, seconds from now, or a duration. */
-function clockMs(value: string, nowMs: number): number | null {
+export function clockMs(value: string, nowMs: number): number | null {
   const text = value.trim();
   const number = Number(text);
   if (text !== '' && Number.isFinite(number)) {

@@ -84,6 +84,7 @@ class Loop implements Host {
         modelUsed: 0,
         commandUsed: 0,
         modelQueue: true,
+        lanes: [],
         commandQueue: true,
         lastRoot: 0,
         recovering: true,
@@ -93,7 +94,7 @@ class Loop implements Host {
       batches: new Map(),
       lent: new Set(),
       profiles: new Map(),
-      cooling: new Map(),
+      paces: new Map(),
       askingKey: new Set(),
       verdicts: new Map(),
       post: (event) => void this.post(event),
@@ -113,9 +114,9 @@ class Loop implements Host {
   }
 
   busy(): boolean {
-    return (
-      this.queue.length > 0 || this.rt.asking.size > 0 || this.rt.calling.size > 0 || this.rt.slots.modelQueue
-    );
+    const { asking, calling, slots } = this.rt;
+    if (this.queue.length > 0 || asking.size > 0 || calling.size > 0) return true;
+    return slots.modelQueue || slots.lanes.length > 0;
   }
 
   nextTimerMs(): number | null {
@@ -186,7 +187,7 @@ class Loop implements Host {
         at = null;
         settleStep(step);
         step.flush();
-        return nextAlarm(step);
+        return earliest(nextAlarm(step), step.paceAtMs);
       });
       if (result.kind === 'full') return this.pause(result.message);
       this.full = null;
@@ -278,3 +279,6 @@ class Loop implements Host {
     });
   }
 }
+
+const earliest = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);

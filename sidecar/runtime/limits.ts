@@ -52,6 +52,27 @@ export const limits = {
   modelsListed: 1_000,
   /** Lists are kept this long: agents are started more often than models appear. */
   modelListKeptMs: 10 * 60_000,
+  /** Requests that a model of which nothing is known gets at once, and then a second, doubling in each ramp time. */
+  paceFirstCredit: 10,
+  paceFirstRate: 20,
+  paceRampMs: 500,
+  /**
+   * Share by which a felt rate grows in a second: after a first refusal that only said "too much", and once it was
+   * measured between two. Twice that after each calm time.
+   */
+  paceSeekGrowth: 0.1,
+  paceGrowth: 0.01,
+  paceCalmMs: 5_000,
+  /** Requests a second that are tried whatever was refused: six a minute. */
+  paceLowestRate: 0.1,
+  /** What a felt rate may catch up on when the loop was late; servers allow bursts of a second or more. */
+  paceCreditMs: 250,
+  /** Shortest time to the next look at a lane: at 200 requests a second two leave in one commit. */
+  paceTickMs: 10,
+  /** A pause from which turns are parked, so that it is shown until when; shorter, they stay in their lane. */
+  paceParkMs: 10_000,
+  /** First pause after a refusal that names no time, doubling with each further one that no answer came between. */
+  pauseFirstMs: 100,
   /** Output tokens asked for when the model allows more. */
   outputTokens: 16_384,
   /** Output tokens below which a request is not worth making; the turn waits for budget instead. */

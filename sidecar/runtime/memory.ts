@@ -1,6 +1,7 @@
 // What the runtime keeps in memory: the ports, the slots, and one small record for each model request and each
 // call in flight. Agents that wait are not here (I4).
 
+import type { Pace, Ticket } from '../core/pace.ts';
 import type { Profile } from '../core/profile.ts';
 import type { SpawnVerb } from '../core/verbs.ts';
 import type {
@@ -25,6 +26,8 @@ export interface Slots {
   /** Whether rows of `ready` may wait for this slot; false once a look found none. A count would cost O(rows) at start. */
   modelQueue: boolean;
   commandQueue: boolean;
+  /** Models in whose lanes turns wait for their pace. */
+  lanes: readonly string[];
   /** The root that was served last, so that the next one's turn comes (fair by root). */
   lastRoot: number;
   /** Commands of the last process are not all counted yet, so none is started from the queue. */
@@ -60,13 +63,6 @@ export interface PinnedProfile {
   readonly bytes: number;
 }
 
-/** A provider that has refused a request: nobody asks it before `untilMs`, wall time. */
-export interface Cooling {
-  readonly untilMs: number;
-  /** Pauses in a row that ended in another refusal. */
-  readonly refusals: number;
-}
-
 export interface PendingVerdict {
   readonly params: Params<'change/verdict'>;
   /** Those who asked with its key: a client that lost its connection asks again. */
@@ -82,6 +78,8 @@ export interface Said {
 export interface Asking {
   readonly attempt: number;
   readonly cancel: Cancel;
+  /** What its pool had been sent when it left. */
+  readonly ticket: Ticket;
   /** For who begins to look in the middle; null while the model is silent, as most of many agents wait. */
   said: Said | null;
 }
@@ -99,8 +97,8 @@ export interface Runtime extends Ports {
   readonly lent: Set<number>;
   /** Profiles by blob, at most a few dozen. */
   readonly profiles: Map<number, PinnedProfile>;
-  /** Providers that asked for a pause, until when. */
-  readonly cooling: Map<string, Cooling>;
+  /** What was learned of the pace of each model. Lost with the process: it is learned again. */
+  readonly paces: Map<string, Pace>;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
   readonly askingKey: Set<string>;
   /** Verdicts, by change, whose clients wait for an answer: being planned (nothing promised, no row yet) or written. */

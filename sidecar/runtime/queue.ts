@@ -1,5 +1,5 @@
 // The queues for slots: rows of `ready`. People go before agents, roots take turns, and within a root the
-// oldest goes first (DESIGN §8). Nothing is refused because of a cap.
+// oldest goes first (DESIGN §8). Turns that wait for the pace of a model are in a lane of it. Nothing is refused because of a cap.
 
 import type { ReadyRecord } from '../core/rows.ts';
 import { limits } from './limits.ts';
@@ -9,7 +9,7 @@ import type { Step } from './step.ts';
 export function enqueue(step: Step, row: Omit<ReadyRecord, 'id'>): void {
   step.store.insert('ready', row);
   if (row.slot === 'model') step.slots.modelQueue = true;
-  else step.slots.commandQueue = true;
+  else if (row.slot === 'command') step.slots.commandQueue = true;
 }
 
 /** Takes an agent's places out of both queues: its turn ended or was interrupted. */
@@ -18,18 +18,28 @@ export function leaveQueues(step: Step, agent: number): void {
     step.store.remove('ready', row.id);
 }
 
-/** The next in turn, taken out of the queue; remembers that the queue is empty when it is. */
-export function takeNext(step: Step, slot: ReadyRecord['slot']): ReadyRecord | undefined {
+/** The next in turn, still in its place. */
+export function nextIn(step: Step, slot: ReadyRecord['slot']): ReadyRecord | undefined {
   for (const urgency of [0, 1]) {
     const row =
       step.store.range('ready.root', [slot, urgency], { above: step.slots.lastRoot, limit: 1 })[0] ??
       step.store.range('ready.root', [slot, urgency], { above: 0, limit: 1 })[0];
-    if (row === undefined) continue;
-    step.store.remove('ready', row.id);
-    step.slots.lastRoot = row.root;
-    return row;
+    if (row !== undefined) return row;
   }
-  if (slot === 'model') step.slots.modelQueue = false;
-  else step.slots.commandQueue = false;
   return undefined;
+}
+
+/** Takes a place out of its queue; its root has been served. */
+export function take(step: Step, row: ReadyRecord): void {
+  step.store.remove('ready', row.id);
+  step.slots.lastRoot = row.root;
+}
+
+/** The next in turn, taken out of the queue; remembers that the queue is empty when it is. */
+export function takeNext(step: Step, slot: 'model' | 'command'): ReadyRecord | undefined {
+  const row = nextIn(step, slot);
+  if (row !== undefined) take(step, row);
+  else if (slot === 'model') step.slots.modelQueue = false;
+  else step.slots.commandQueue = false;
+  return row;
 }

@@ -58,7 +58,10 @@ function recoverAgents(step: Step, stage: 'asking' | 'calling', after: number): 
 function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
-  step.after(() => step.rt.post({ kind: 'keysMore', after: 0 }));
+  step.after(() => {
+    step.rt.post({ kind: 'keysMore', after: 0 });
+    step.rt.post({ kind: 'lanes', after: 0 });
+  });
 }
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */

@@ -7,6 +7,7 @@ import { invariant } from '../core/assert.ts';
 import { judge, storable, type PlannedCall } from '../core/answer.ts';
 import { reserve } from '../core/budget.ts';
 import { afterLoss } from '../core/retry.ts';
+import type { Ticket } from '../core/pace.ts';
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
@@ -16,6 +17,7 @@ import { prepareCall } from './calls.ts';
 import { openLedger, settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { providerOf, type Runtime, type Said } from './memory.ts';
+import { hearLimits, leave, paceAnswered, paceRefused } from './pacing.ts';
 import { cannotPay, parkUntil, quarantine, waitForKey } from './parking.ts';
 import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
@@ -29,10 +31,6 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
   const provider = providerOf(agent.model);
   if (!rt.model.ready(agent.model)) return waitForKey(step, agent, provider);
-  const coolUntil = rt.cooling.get(provider)?.untilMs ?? 0;
-  if (coolUntil > step.nowMs) {
-    return parkUntil(step, agent, 'rate', coolUntil + Math.round(rt.random.next() * limits.retryFirstMs));
-  }
   takeIn(step, agent);
   const pinned = pinnedProfile(step, agent.profile);
   const info = rt.model.info(agent.model);
@@ -58,17 +56,19 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
     maxOutputTokens: held.outputTokens,
     pages: pagesOf(rt.store, agent),
   };
-  step.after(() => ask(rt, request));
+  const ticket = leave(step, agent);
+  step.after(() => ask(rt, request, ticket));
 }
 
-function ask(rt: Runtime, request: ModelRequest): void {
-  const { agent, attempt } = request;
+function ask(rt: Runtime, request: ModelRequest, ticket: Ticket): void {
+  const { agent, attempt, model } = request;
   const cancel = rt.model.ask(request, (event) => {
     if (event.kind === 'end') rt.post({ kind: 'modelEnd', attempt, outcome: event.outcome });
+    else if (event.kind === 'limits') hearLimits(rt, model, { ...event, ticket });
     else if (event.kind === 'text') hearSaid(rt, agent, { text: event.text, thinking: '' });
     else hearSaid(rt, agent, { text: '', thinking: event.text });
   });
-  rt.asking.set(agent, { attempt, cancel, said: null });
+  rt.asking.set(agent, { attempt, cancel, ticket, said: null });
 }
 
 /** Tells and keeps a piece of an answer. The pieces are the model's own strings; joined here they are not copied. */
@@ -112,6 +112,7 @@ export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void 
   if (ledger === undefined || ledger.state !== 'open') return;
   const agent = step.agent(ledger.agent);
   step.slots.modelUsed -= 1;
+  const ticket = step.rt.asking.get(agent.id)?.ticket;
   step.turnsUnderWay.add(agent.id);
   step.after(() => {
     step.rt.asking.delete(agent.id);
@@ -119,38 +120,34 @@ export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void 
   });
   agent.crashes = 0;
   if (outcome.kind === 'answer') {
-    warm(step, providerOf(ledger.model));
+    if (ticket !== undefined) paceAnswered(step, ledger.model, ticket, outcome.usage.output);
     settle(step, agent, ledger, outcome.usage);
     onAnswer(step, agent, id, outcome);
     return;
   }
   const nothing: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   settle(step, agent, ledger, outcome.kind === 'cut' && outcome.receivedBytes > 0 ? null : nothing);
-  onLoss(step, agent, outcome);
+  if (outcome.kind !== 'refused') return onLoss(step, agent, outcome);
+  // The pool's business: the agent waits with all others, and is not the one that counts.
+  const { retryAtMs } = outcome;
+  if (ticket !== undefined)
+    paceRefused(step, ledger.model, { ticket, retryAtMs, random: step.rt.random.next() });
+  startRound(step, agent);
 }
 
-/** The provider answers: its next refusal is the first of a row again. A pause that it has asked for stays. */
-function warm(step: Step, provider: string): void {
-  const { cooling } = step.rt;
-  const known = cooling.get(provider);
-  if (known === undefined || known.refusals === 0) return;
-  step.after(() => void cooling.set(provider, { untilMs: known.untilMs, refusals: 0 }));
-}
+type Loss = Exclude<ModelOutcome, { kind: 'answer' | 'refused' }>;
 
-function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, { kind: 'answer' }>): void {
+function onLoss(step: Step, agent: AgentRecord, outcome: Loss): void {
   const { rt } = step;
   const turn = step.turn(agent.turn);
   const provider = providerOf(agent.model);
-  const refusals = rt.cooling.get(provider)?.refusals ?? 0;
   const random = rt.random.next();
-  const facts = { nowMs: step.nowMs, tries: turn.tries, refusals, random, model: agent.model };
+  const facts = { nowMs: step.nowMs, tries: turn.tries, random, model: agent.model };
   const next = afterLoss(outcome, facts, limits);
   if (outcome.kind === 'rejected' && outcome.code === 'wrongKey')
     step.after(() => rt.model.setKey(provider, null));
   switch (next.kind) {
     case 'again':
-      if (next.pauseMs !== null) cool(step, provider, next.pauseMs);
-      if (outcome.kind === 'refused') return parkUntil(step, agent, 'rate', next.atMs);
       step.store.update('turn', turn.id, { tries: turn.tries + 1 });
       return parkUntil(step, agent, 'timer', next.atMs);
     case 'key':
@@ -160,15 +157,6 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Exclude<ModelOutcome, {
     case 'failed':
       return endTurn(step, agent, { outcome: 'failed', text: next.message, answer: 0 });
   }
-}
-
-/** A refusal is a pause of the whole pool: requests that are refused within one count once (cases 165, 166). */
-function cool(step: Step, provider: string, pauseMs: number): void {
-  const { cooling } = step.rt;
-  const { untilMs, refusals } = cooling.get(provider) ?? { untilMs: 0, refusals: 0 };
-  const another = untilMs <= step.nowMs ? 1 : 0;
-  const longer = { untilMs: Math.max(untilMs, pauseMs), refusals: refusals + another };
-  step.after(() => void cooling.set(provider, longer));
 }
 
 function onAnswer(

@@ -7,6 +7,7 @@
 
 import { addToBranch, difference, rankOf, shareOf, type Share } from '../core/branch.ts';
 import { invariant, must } from '../core/assert.ts';
+import type { Pace } from '../core/pace.ts';
 import type { AgentRecord, CallRecord, TurnRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import type { EntryBody, Outcome } from '../protocol/entry.ts';
@@ -47,6 +48,10 @@ export class Step {
   budgetFreed = false;
   /** The agent of many that is looked at, for work that an event did not name: an error is put to its account. */
   lookingAt = 0;
+  /** What was learned in this step of models' paces; kept when it commits. */
+  readonly paces = new Map<string, Pace>();
+  /** When the first turn of a lane may leave; null: none waits for a time. */
+  paceAtMs: number | null = null;
   /** Calls that this step has prepared, started or taken up: `rt.calling` has them after the commit. */
   readonly takenUp = new Set<number>();
   /** Calls that got their result in this step: what was to be done for them after the commit is not done any more. */

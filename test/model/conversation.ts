@@ -86,7 +86,7 @@ export function ask(model: Model, request: ModelRequest, started?: (cancel: Canc
       if (!returned) reject(new Error('posted before ask returned'));
       if (event.kind === 'text') text += event.text;
       else if (event.kind === 'thinking') thinking += event.text;
-      else resolve({ text, thinking, outcome: event.outcome });
+      else if (event.kind === 'end') resolve({ text, thinking, outcome: event.outcome });
     });
     returned = true;
     started?.(cancel);
