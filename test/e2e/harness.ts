@@ -38,6 +38,8 @@ export type VSCode = {
   process: ChildProcess;
   /** What the server has written so far. */
   log: () => string;
+  /** Writes the person's settings; code-server reads them when a window is opened. */
+  change: (settings: Record<string, unknown>) => void;
   stop: () => Promise<void>;
 };
 
@@ -46,7 +48,8 @@ export type Options = {
   vsix?: string[];
   /** A folder to copy, or a function that fills an empty one. */
   workspace?: string | ((folder: string) => void);
-  settings?: Record<string, unknown>;
+  /** Or a function of the throwaway folder, for settings that name files in it. */
+  settings?: Record<string, unknown> | ((root: string) => Record<string, unknown>);
   env?: Record<string, string>;
   /** Leave workspace trust on, as people have it; off it asks nothing. */
   trust?: boolean;
@@ -130,6 +133,11 @@ async function startServer(options: Options, release: () => void): Promise<VSCod
   const leave = (): never => process.exit(1);
   if (options.alone !== false) process.once('SIGTERM', leave);
   const log = (): string => readFileSync(logFile, 'utf8');
+  const change = (settings: Record<string, unknown>): void => {
+    const file = path.join(places.data, 'User/settings.json');
+    const now: Record<string, unknown> = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...now, ...settings }, null, 2));
+  };
   const stop = async (): Promise<void> => {
     await endServer(child);
     await endProcessesOf(root);
@@ -145,7 +153,7 @@ async function startServer(options: Options, release: () => void): Promise<VSCod
     throw error;
   }
   const pageUrl = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(places.workspace)}`;
-  return { root, workspace: places.workspace, port, pageUrl, process: child, log, stop };
+  return { root, workspace: places.workspace, port, pageUrl, process: child, log, change, stop };
 }
 
 function layOut(root: string, options: Options): { data: string; extensions: string; workspace: string } {
@@ -164,7 +172,8 @@ function layOut(root: string, options: Options): { data: string; extensions: str
   if (typeof options.workspace === 'string') cpSync(options.workspace, workspace, { recursive: true });
   else options.workspace?.(workspace);
   const trust = { 'security.workspace.trust.enabled': options.trust ?? false };
-  const settings = { ...quietSettings, ...trust, ...options.settings };
+  const given = typeof options.settings === 'function' ? options.settings(root) : options.settings;
+  const settings = { ...quietSettings, ...trust, ...given };
   writeFileSync(path.join(data, 'User/settings.json'), JSON.stringify(settings, null, 2));
   writeFileSync(path.join(root, 'config.yaml'), 'auth: none\ncert: false\n');
   return { data, extensions, workspace };

@@ -5,7 +5,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const files: Record<string, string> = {
-  'README.md': '# Sample\n\nA few functions and their tests. Run them with `node --test`.\n',
+  'README.md':
+    '# Sample\n\nA few functions and their tests. Run them with `node --test`. Some have bugs: press F1 and choose\n' +
+    '**Roost: Ask a Swarm** to have them found.\n',
   'AGENTS.md': 'Keep functions small. Run `node --test` before you say that you are done.\n',
   'package.json':
     '{ "name": "sample", "private": true, "type": "module", "scripts": { "test": "node --test" } }\n',

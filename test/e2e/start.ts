@@ -2,7 +2,7 @@
 //
 // It packs what was just built and opens it in the person's own VS Code if there is one and a screen to show it
 // on, with a profile of its own, and else in VS Code as a server, for any browser. The model is theirs when a
-// key is in the environment, else the scripted one, which says so on screen. At Ctrl-C everything that was
+// key is in the environment, else a script answers (demo.ts) and every view says so. At Ctrl-C everything that was
 // started ends, the sidecar too, and the folder with the project, profile and store goes.
 //
 //   npm start                   npm start -- --server            VS Code as a server even if there is `code`
@@ -13,13 +13,18 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { onPath } from './browser.ts';
+import { demoScript } from './demo.ts';
 import { quietSettings, startVSCode } from './harness.ts';
 import { endProcessesOf } from './processes.ts';
 import { makeSample } from './sample.ts';
 import { makeVsix } from './vsix.ts';
 
 type Running = { where: string[]; workspace: string; ended: Promise<unknown>; stop: () => Promise<void> };
-type Model = { label: string; env: Record<string, string>; settings: Record<string, unknown> };
+type Model = {
+  label: string;
+  env: Record<string, string>;
+  settings: (root: string) => Record<string, unknown>;
+};
 
 const { values: flags } = parseArgs({
   options: { server: { type: 'boolean', default: false }, port: { type: 'string' } },
@@ -40,7 +45,8 @@ async function main(): Promise<void> {
       ...running.where,
       `  Model    ${model.label}`,
       `  Project  ${running.workspace}`,
-      '  Stop     Ctrl-C',
+      '  Try      F1, "Roost: Ask a Swarm", any task; then the Roost icon at the side',
+      '  Stop     Ctrl-C ends all of it and removes the project, the profile and the store',
       '',
     ].join('\n'),
   );
@@ -57,14 +63,27 @@ function chooseModel(): Model {
   ] as const) {
     const key = process.env[variable];
     if (key === undefined || key === '') continue;
-    return { label: `${provider}, with the key in ${variable}`, env: { [variable]: key }, settings: {} };
+    // A key is sent to the address that it came with (case 54).
+    const address = variable.replace('_API_KEY', '_BASE_URL');
+    const baseUrl = process.env[address];
+    const env = { [variable]: key, ...(baseUrl === undefined ? {} : { [address]: baseUrl }) };
+    return { label: `${provider}, with the key in ${variable}`, env, settings: common };
   }
   return {
-    label:
-      'scripted: the answers come from a script. For a real one set ANTHROPIC_API_KEY or OPENAI_API_KEY.',
+    label: 'scripted, no AI: a script answers. For a model set ANTHROPIC_API_KEY or OPENAI_API_KEY.',
     env: {},
-    settings: { 'roost.model': 'scripted/demo' },
+    settings: (root) => {
+      const script = path.join(root, 'demo.json');
+      writeFileSync(script, demoScript());
+      const provider = { name: 'scripted', dialect: 'scripted', baseUrl: script };
+      return { ...common(root), 'roost.providers': [provider], 'roost.model': 'scripted/demo' };
+    },
   };
+}
+
+/** A store of its own, so that nothing of the person's is touched; the project's page is what opens first. */
+function common(root: string): Record<string, unknown> {
+  return { 'roost.store': path.join(root, 'store'), 'workbench.startupEditor': 'readme' };
 }
 
 async function startServer(vsix: string, model: Model): Promise<Running> {
@@ -90,11 +109,12 @@ async function startDesktop(code: string, vsix: string, model: Model): Promise<R
   const workspace = path.join(root, 'sample');
   const data = path.join(root, 'ud');
   const profile = ['--user-data-dir', data, '--extensions-dir', path.join(root, 'ext')];
-  const env = { ...process.env, ...model.env, XDG_DATA_HOME: path.join(root, 'data'), ROOST_SAMPLE: root };
+  // The sidecar gets it too, so that all that belongs to this start can be found by the folder's name.
+  const env = { ...process.env, ...model.env, ROOST_SAMPLE: root };
   const shell = process.platform === 'win32';
   for (const folder of [workspace, path.join(data, 'User')]) mkdirSync(folder, { recursive: true });
   makeSample(workspace);
-  const settings = { ...quietSettings, 'security.workspace.trust.enabled': false, ...model.settings };
+  const settings = { ...quietSettings, 'security.workspace.trust.enabled': false, ...model.settings(root) };
   writeFileSync(path.join(data, 'User/settings.json'), JSON.stringify(settings, null, 2));
   execFileSync(code, [...profile, '--install-extension', vsix], {
     env,

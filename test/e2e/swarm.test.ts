@@ -7,11 +7,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { limits } from '../../sidecar/runtime/limits.ts';
 import { startFixture } from '../fixtures/provider/server.ts';
 import type { Fixture } from '../fixtures/provider/server.ts';
 import { root } from '../support/tool.ts';
+import { chapters } from './chapters.ts';
 import { startVSCode } from './harness.ts';
 import type { VSCode } from './harness.ts';
 import { afterVerdicts, modules } from './modules.ts';
@@ -29,21 +30,7 @@ const commands = modules.filter((module) => module.name !== streamer);
 let fixture: Fixture;
 let vscode: VSCode;
 let workbench: Workbench;
-let broken = false;
-
-/** A part of the story. When one has failed the rest is skipped: its rooms are not furnished. */
-function chapter(name: string, tell: () => Promise<void>): void {
-  test(name, async (context) => {
-    if (broken) return context.skip('a chapter before this one failed');
-    broken = true;
-    try {
-      await tell();
-      broken = false;
-    } finally {
-      if (broken) await workbench.shot('failed').catch(() => undefined);
-    }
-  });
-}
+const chapter = chapters(() => workbench.shot('failed-swarm'));
 
 before(async () => {
   fixture = await startFixture({ answer: storyteller(pace) });
@@ -73,7 +60,7 @@ after(async () => {
 chapter('the views say what they are for before there is an agent', async () => {
   await workbench.activityBar('Roost').click();
   await workbench.agents.getByText('No agents yet.').waitFor();
-  await workbench.page.getByText('No agent has been started yet.').waitFor();
+  await workbench.page.getByText('What agents ask you').waitFor();
   await workbench.shot('01-welcome');
 });
 
@@ -169,7 +156,6 @@ chapter('no call was done twice, and no history was bent', () => {
   ]);
   assert.doesNotMatch(doctor.toString(), /"ok":false/);
   assert.match(doctor.toString(), /"name":"invariants","ok":true/);
-  return Promise.resolve();
 });
 
 chapter('hunks are decided in a diff editor, by the verbs above them', async () => {
@@ -186,6 +172,16 @@ chapter('hunks are decided in the file, by commands; a rejection can be undone',
   await workbench.openFile('chunk.js');
   await until('each hunk has its verbs', async () => (await workbench.lens('Accept').count()) === 2);
   await workbench.shot('10-inline');
+  for (const [theme, look] of [
+    ['Dark High Contrast', 'hc-black'],
+    ['Light Modern', 'vs'],
+    ['Dark Modern', 'vs-dark'],
+  ] as const) {
+    await workbench.command('Preferences: Color Theme');
+    await workbench.answer(theme);
+    await workbench.page.locator(`.monaco-workbench.${look}`).waitFor();
+    if (look !== 'vs-dark') await workbench.shot(`10-inline-${look}`);
+  }
   await workbench.page.keyboard.press('Control+End');
   await workbench.command('Roost: Previous Hunk');
   await workbench.command('Roost: Reject Hunk');
@@ -233,17 +229,10 @@ chapter('hunks are decided in the agent panel', async () => {
 });
 
 chapter('whole files are decided from the Attention view', async () => {
-  const decide = async (file: string, verb: string): Promise<void> => {
-    await workbench.press(file, verb);
-    // The rows below move up, so the next one is looked for when this one is gone.
-    await workbench.page
-      .locator('.customview-tree .monaco-list-row', { hasText: file })
-      .waitFor({ state: 'detached' });
-  };
-  await decide('src/unique.js', 'Reject All');
+  await workbench.press('src/unique.js', 'Reject All');
   await untilDecided('unique', false, false);
   const rest = modules.filter(({ name }) => !['slug', 'chunk', 'clamp', 'mean', 'unique'].includes(name));
-  for (const { path: file } of rest) await decide(file, 'Accept All');
+  for (const { path: file } of rest) await workbench.press(file, 'Accept All');
   await workbench.attention(/Done\s*13/);
   await until('nothing is left to review', async () => {
     return (await workbench.page.locator('.customview-tree', { hasText: 'Ready to review' }).count()) === 0;
@@ -269,7 +258,6 @@ chapter('what is on disk is what was decided, byte for byte', () => {
     'nothing else in the repository has moved',
   );
   assert.deepEqual(workbench.outside, []);
-  return Promise.resolve();
 });
 
 const onDisk = (file: string): string => readFileSync(path.join(vscode.workspace, file), 'utf8');

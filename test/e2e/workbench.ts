@@ -58,43 +58,78 @@ export class Workbench {
     await row.click();
   }
 
+  /** Whether the palette has a command at this moment. */
+  async offers(label: string): Promise<boolean> {
+    const input = this.page.locator('.quick-input-widget input.input');
+    await this.page.keyboard.press('F1');
+    await input.waitFor({ state: 'visible' });
+    await input.fill(`>${label}`);
+    const rows = this.page.locator('.quick-input-list .monaco-list-row');
+    // One line is there in any case, if only to say that there is none.
+    await rows.first().waitFor();
+    const found = await rows.filter({ has: this.page.getByText(label, { exact: true }) }).count();
+    await this.page.keyboard.press('Escape');
+    return found !== 0;
+  }
+
   /** Chooses a line of the quick pick that a command has opened. */
   async choose(label: string): Promise<void> {
     await this.page.locator('.quick-input-list .monaco-list-row', { hasText: label }).first().click();
   }
 
-  /**
-   * The first row of the Attention view with this text. Walked to by keys, as the list has elements for the rows
-   * in sight only, and the wheel would be caught by the tooltip of the row that it passes.
-   */
+  /** The first row of the Attention view with this text. */
   async attention(text: string | RegExp): Promise<Locator> {
+    await until(`the Attention view shows ${text}`, () => this.#walkTo(text));
+    return this.#rows.filter({ hasText: text }).first();
+  }
+
+  /**
+   * Presses one of the buttons that a row of the Attention view shows under the mouse, and sees the row go or a
+   * question open. Again if neither comes: rows move when others go, also between the aim and the press.
+   */
+  async press(text: string | RegExp, button: string): Promise<void> {
+    const row = this.#rows.filter({ hasText: text });
+    const input = this.page.locator('.quick-input-widget input.input');
+    let pressed = false;
+    const done = async (): Promise<boolean> => (await row.count()) === 0 || (await input.isVisible());
+    await until(`${button} is pressed in the row ${text}`, async () => {
+      if (pressed && (await done())) return true;
+      if (!(await this.#walkTo(text))) return false;
+      await row.first().hover();
+      // Its name goes on with the key that does the same.
+      await row
+        .first()
+        .getByRole('button', { name: new RegExp(`^${button}`) })
+        .click();
+      pressed = true;
+      return within(5000, done);
+    });
+  }
+
+  get #rows(): Locator {
+    return this.page.locator('.customview-tree .monaco-list-rows .monaco-list-row');
+  }
+
+  /**
+   * Walks down the Attention view by keys, once. The list has elements for the rows in sight only, and the wheel
+   * would be caught by the tooltip of the row that it passes.
+   */
+  async #walkTo(text: string | RegExp): Promise<boolean> {
     const list = this.page.locator('.customview-tree .monaco-list').first();
-    const rows = list.locator('.monaco-list-rows .monaco-list-row');
-    const focused = rows.and(list.locator('.focused'));
+    const focused = this.#rows.and(list.locator('.focused'));
     // Nowhere for a moment, when the list is drawn anew.
     const place = (): Promise<string> =>
       focused.evaluateAll((elements) => elements[0]?.getAttribute('data-index') ?? '');
-    await until(`the Attention view shows ${text}`, async () => {
-      if ((await rows.count()) === 0) return false;
-      await list.focus();
-      await this.page.keyboard.press('Home');
-      if (!(await within(1000, async () => (await focused.count()) === 1))) return false;
-      for (;;) {
-        if ((await focused.filter({ hasText: text }).count()) === 1) return true;
-        const before = await place();
-        await this.page.keyboard.press('ArrowDown');
-        if (!(await within(500, async () => (await place()) !== before))) return false;
-      }
-    });
-    return rows.filter({ hasText: text }).first();
-  }
-
-  /** Presses one of the buttons that a row of the Attention view shows under the mouse. */
-  async press(text: string | RegExp, button: string): Promise<void> {
-    const row = await this.attention(text);
-    await row.hover();
-    // Its name goes on with the key that does the same.
-    await row.getByRole('button', { name: new RegExp(`^${button}`) }).click();
+    if ((await this.#rows.count()) === 0) return false;
+    await list.focus();
+    await this.page.keyboard.press('Home');
+    if (!(await within(1000, async () => (await focused.count()) === 1))) return false;
+    for (;;) {
+      if ((await focused.filter({ hasText: text }).count()) === 1) return true;
+      const before = await place();
+      await this.page.keyboard.press('ArrowDown');
+      if (!(await within(500, async () => (await place()) !== before))) return false;
+    }
   }
 
   /** The verbs above the hunks of the editor in front. */
@@ -154,7 +189,8 @@ export class Workbench {
   }
 
   async shot(name: string): Promise<void> {
-    await this.page.screenshot({ path: path.join(shotsFolder(), `${name}.png`) });
+    // At the end of their animations, so that no box is caught half faded in.
+    await this.page.screenshot({ path: path.join(shotsFolder(), `${name}.png`), animations: 'disabled' });
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,96 @@
+// What a person meets on the way to a first agent: a workspace that is not trusted, no model, a model that is a
+// script. Each says what is the matter and what to do, nothing runs before it may, and no script passes for an AI.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before } from 'node:test';
+import { chapters } from './chapters.ts';
+import { demoScript } from './demo.ts';
+import { startVSCode } from './harness.ts';
+import type { VSCode } from './harness.ts';
+import { makeSample } from './sample.ts';
+import { makeVsix } from './vsix.ts';
+import { openWorkbench, until } from './workbench.ts';
+import type { Workbench } from './workbench.ts';
+
+let vscode: VSCode;
+let workbench: Workbench;
+const chapter = chapters(() => workbench.shot('failed-doors'));
+
+before(async () => {
+  vscode = await startVSCode({ vsix: [await makeVsix()], workspace: makeSample, trust: true });
+  workbench = await openWorkbench(vscode);
+});
+
+after(async () => {
+  await workbench?.close();
+  await vscode?.stop();
+});
+
+const store = (): string => path.join(vscode.root, 'home/.local/share/roost');
+const onDisk = (file: string): string => readFileSync(path.join(vscode.workspace, file), 'utf8');
+
+chapter('in a workspace that is not trusted nothing runs, and the view says why', async () => {
+  await workbench.activityBar('Roost').click();
+  await workbench.page.getByText('starts nothing in a workspace that you do not trust').waitFor();
+  await workbench.agents.getByText('Agents run only in a workspace that you trust.').waitFor();
+  await workbench.shot('12-restricted');
+  assert.ok(!(await workbench.offers('Roost: Ask a Swarm')), 'the palette does not offer what may not run');
+  assert.ok(!existsSync(store()), 'no sidecar was started');
+});
+
+chapter('trust is given, and Roost says that it has no model to ask', async () => {
+  await workbench.command('Workspaces: Manage Workspace Trust');
+  await workbench.page.getByRole('button', { name: 'Trust', exact: true }).click();
+  await workbench.page.getByText('You trust this folder').waitFor();
+  await workbench.command('View: Close All Editors');
+  await workbench.page.getByText('You trust this folder').waitFor({ state: 'detached' });
+  await workbench.page.getByText('Roost has no model to ask yet.').first().waitFor();
+  await workbench.command('Roost: Ask a Swarm');
+  const told = workbench.notification('Roost has no model to ask yet.');
+  await told.getByRole('button', { name: 'Set API Key' }).waitFor();
+  await told.getByRole('button', { name: 'Open Settings' }).waitFor();
+  await workbench.shot('13-no-model');
+});
+
+chapter('a scripted model is labelled wherever it shows', async () => {
+  const script = path.join(vscode.root, 'demo.json');
+  writeFileSync(script, demoScript());
+  vscode.change({
+    'roost.providers': [{ name: 'scripted', dialect: 'scripted', baseUrl: script }],
+    'roost.model': 'scripted/demo',
+  });
+  await workbench.open(vscode.pageUrl);
+  await workbench.activityBar('Roost').click();
+  await workbench.page.getByText('What agents ask you').waitFor();
+  await workbench.command('Roost: Ask a Swarm');
+  await workbench.page.locator('.quick-input-title', { hasText: 'no real AI' }).waitFor();
+  await workbench.answer('Have a look at this project');
+  await workbench.choose('As many as it takes');
+  await workbench.panel.getByText('This is a scripted demonstration').waitFor();
+  await workbench.panel.getByText('Scripted model, no real AI').first().waitFor();
+  await workbench.agents.getByText('no real AI').first().waitFor();
+  await workbench.page.locator('.statusbar-item', { hasText: 'no real AI' }).waitFor();
+});
+
+chapter('its agents ask, and do what was allowed', async () => {
+  await workbench.attention(/Needs you\s*4/);
+  await workbench.shot('14-scripted');
+  await workbench.press('How should people be greeted?', 'Answer');
+  await workbench.choose('Welcome');
+  await workbench.press('Make test/words.test.js', 'Allow');
+  // The answer is what the third of them puts into its file.
+  await workbench.press(/3 × Edit src/, 'Allow');
+  for (const name of ['mean', 'words']) await workbench.press(new RegExp(`node --test\\s*${name}`), 'Allow');
+  await workbench.attention(/Ready to review\s*4/);
+  await workbench.attention(/Done\s*5/);
+  assert.match(onDisk('src/greeting.ts'), /Welcome, \$\{name\}/);
+  assert.match(onDisk('src/mean.js'), /values\.length === 0 \? 0/);
+  assert.match(onDisk('src/words.js'), /split\(\/\\s\+\/\)/);
+  assert.ok(existsSync(path.join(vscode.workspace, 'test/words.test.js')));
+  await until('each file says that it is to be reviewed', async () => {
+    return (await workbench.page.locator('.customview-tree .monaco-list-row', { hasText: '+' }).count()) >= 4;
+  });
+  await workbench.shot('15-scripted-review');
+  assert.deepEqual(workbench.outside, []);
+});
