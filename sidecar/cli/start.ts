@@ -12,7 +12,7 @@ import { Failure } from './failure.ts';
 import { environmentForSidecar } from './secrets.ts';
 
 export interface Starting {
-  /** Exit code once it has ended, null while it runs. */
+  /** Exit code once it has ended, null while it runs; 0 also when somebody ended it: it did not fail. */
   exitCode(): number | null;
   /** What it wrote to standard error. */
   said(): string;
@@ -42,8 +42,9 @@ export function startSidecar(store: string): Starting {
     exitCode = 1;
   });
   // `close`, not `exit`: by then all that it said has arrived.
-  child.on('close', (code) => {
-    exitCode = code ?? 1;
+  child.on('close', (code, signal) => {
+    exitCode = code ?? (signal === 'SIGKILL' || signal === 'SIGTERM' ? 0 : 1);
+    if (exitCode === 1 && signal !== null) said += `It was ended by ${signal}.`;
   });
   return {
     exitCode: () => exitCode,

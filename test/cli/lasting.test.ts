@@ -1,6 +1,7 @@
 // What lasts: commands that outlive the sidecar, turns that outlive the command, agents that run `roost` themselves.
 
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
 import { test } from 'node:test';
 
 import { until } from '../rpc/rig.ts';
@@ -69,6 +70,18 @@ test('follow --all shows everything once, in order, over three SIGKILLs', async 
   const { code, stderr } = await follow.ended;
   assert.equal(code, 130);
   assert.match(stderr, new RegExp(`Come back with: roost follow --all --after ${stored.at(-1)}`));
+});
+
+test('a sidecar that is killed while it starts is started again', async (t) => {
+  if (process.platform !== 'linux') return t.skip('children are found in /proc');
+  const store = new Store(t);
+  const info = store.start(['info']);
+  const children = `/proc/${info.child.pid}/task/${info.child.pid}/children`;
+  const first = (): number => Number(fs.readFileSync(children, 'utf8').split(' ', 1)[0]);
+  await until('it starts one', () => first() > 0, 15_000);
+  process.kill(first(), 'SIGKILL');
+  const { code, stderr } = await info.ended;
+  assert.equal(code, 0, stderr);
 });
 
 test('Ctrl-C leaves the turn running and says how to come back', async (t) => {
