@@ -105,7 +105,6 @@ export class Rig {
         info: () => undefined,
         warn: (message) => void this.warnings.push(message),
         hide: (secret) => void this.hidden.push(secret),
-        redacted: (text) => text,
         error: (message, fields) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
       },
       about: () => ({ durability: 'process', startedAtMs: 1, privateBytes: 2 }),
