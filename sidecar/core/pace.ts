@@ -33,7 +33,18 @@ interface Bucket {
   readonly of: LimitReading['of'];
   readonly limit: number;
   readonly left: number;
+  /** What flows in, as far as it is trusted. */
   readonly perMs: number;
+  /** What was seen to flow in: servers that round times up to seconds tell a part of it. */
+  readonly seenPerMs: number;
+  /** The reading that is measured from. */
+  readonly mark: Mark;
+}
+
+interface Mark {
+  readonly atMs: number;
+  readonly remaining: number;
+  readonly sent: number;
 }
 
 export interface Pace {
@@ -87,6 +98,8 @@ const firstOutput = 500;
 /** What a bucket is trusted to fill at: servers round down what is left and so make the flow look larger. */
 const trusted = 0.95;
 const minuteMs = 60_000;
+/** Time between the two readings that a flow is measured by. */
+const measureMs = 1_000;
 /** A state may have been looked up so long after the request came in: it holds what flowed in till then. */
 const doubtMs = 250;
 
@@ -157,23 +170,40 @@ export interface Told {
 
 /** The state of limits was told. */
 export function told(before: Pace, reading: Told, nowMs: number, bounds: PaceBounds): Pace {
-  const pace = flown(before, nowMs, bounds);
-  const { ticket } = reading;
-  const unheard = Math.max(0, pace.unheard - 1);
+  const flowed = flown(before, nowMs, bounds);
+  const pace = { ...flowed, unheard: Math.max(0, flowed.unheard - 1) };
   const buckets = new Map(pace.buckets.map((bucket) => [bucket.of, bucket]));
-  for (const { of, limit, remaining, fullInMs } of reading.limits) {
-    const flow =
-      fullInMs === null || fullInMs <= 0 || limit <= remaining ? null : (limit - remaining) / fullInMs;
-    const perMs = flow === null ? (buckets.get(of)?.perMs ?? limit / minuteMs) : flow * trusted;
-    // What left before it may come in after it, over a connection that is just opened: it is not counted yet.
-    const mean = amountOf(of, pace.sent) / Math.max(1, pace.sent.requests);
-    const since = Math.max(amountOf(of, pace.sent) - amountOf(of, ticket), unheard * mean);
-    const left = remaining - since + perMs * Math.max(0, reading.sinceMs - doubtMs);
-    buckets.set(of, { of, limit, left: Math.min(limit, left), perMs });
-  }
-  // A server that tells needs no feeling for it, until it refuses all the same.
-  const rate = buckets.has('requests') && pace.refused === null ? null : pace.rate;
-  return { ...pace, buckets: [...buckets.values()], rate, unheard };
+  for (const each of reading.limits)
+    buckets.set(each.of, bucketOf(each, buckets.get(each.of), { pace, reading, nowMs }));
+  // A server that tells needs no feeling for it, as long as what it tells is all there is.
+  const rate = buckets.has('requests') && pace.refusals < 2 ? null : pace.rate;
+  return { ...pace, buckets: [...buckets.values()], rate };
+}
+
+interface Heard {
+  readonly pace: Pace;
+  readonly reading: Told;
+  readonly nowMs: number;
+}
+
+function bucketOf(one: LimitReading, known: Bucket | undefined, { pace, reading, nowMs }: Heard): Bucket {
+  const { of, limit, remaining, fullInMs } = one;
+  const isTold = fullInMs !== null && 0 < fullInMs && remaining < limit;
+  const toldPerMs = isTold ? (limit - remaining) / fullInMs : (known?.perMs ?? limit / minuteMs) / trusted;
+  const here: Mark = { atMs: nowMs, remaining, sent: amountOf(of, reading.ticket) };
+  const mark = known?.mark ?? here;
+  const byMs = nowMs - mark.atMs;
+  // Tokens are not measured: what a request takes of them is an estimate.
+  const isMeasured = of === 'requests' && measureMs <= byMs;
+  const seenPerMs = isMeasured
+    ? Math.max(0, remaining - mark.remaining + here.sent - mark.sent) / byMs
+    : (known?.seenPerMs ?? 0);
+  const perMs = Math.max(toldPerMs, seenPerMs) * trusted;
+  // What left before it may come in after it, over a connection that is just opened: it is not counted yet.
+  const mean = amountOf(of, pace.sent) / Math.max(1, pace.sent.requests);
+  const since = Math.max(amountOf(of, pace.sent) - here.sent, pace.unheard * mean);
+  const left = Math.min(limit, remaining - since + perMs * Math.max(0, reading.sinceMs - doubtMs));
+  return { of, limit, left, perMs, seenPerMs, mark: isMeasured ? here : mark };
 }
 
 /** A request was answered. Only one that was sent after a refusal says that it is over. */
