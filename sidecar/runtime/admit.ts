@@ -22,7 +22,7 @@ export function admit(step: Step): void {
     else enqueue(step, { slot: 'model', urgency: agent.urgency, root: agent.root, agent: id, call: 0 });
   }
   const free = rt.options.modelSlots - slots.modelUsed;
-  let started = serveLanes(step, slots.modelQueue ? Math.ceil(free / 2) : limits.slice);
+  let started = serveLanes(step, slots.modelQueue ? shareOfLanes(step, free) : limits.slice);
   while (slots.modelQueue && slots.modelUsed < rt.options.modelSlots && started < limits.slice) {
     const row = takeNext(step, 'model');
     if (row === undefined) break;
@@ -45,6 +45,13 @@ export function admit(step: Step): void {
     started += 1;
   }
   if (limits.slice <= started) step.after(() => rt.post({ kind: 'admit' }));
+}
+
+/** Half of the free slots; of a single one every other time, or the turns of one side would wait for all of the other. */
+function shareOfLanes(step: Step, free: number): number {
+  if (free !== 1) return Math.ceil(free / 2);
+  step.slots.lanesFirst = !step.slots.lanesFirst;
+  return step.slots.lanesFirst ? 1 : 0;
 }
 
 /** A slot is free: the agent asks, behind those who wait for the pace of its model, and when that allows it. */

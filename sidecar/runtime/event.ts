@@ -44,13 +44,7 @@ export type RuntimeEvent =
   | { readonly kind: 'prepared'; readonly call: CallId; readonly prepared: Prepared }
   | { readonly kind: 'callEnd'; readonly call: CallId; readonly outcome: ToolOutcome }
   | { readonly kind: 'verdictPlanned'; readonly verdict: number; readonly plan: ReviewPlan }
-  | {
-      readonly kind: 'verdictWritten';
-      readonly verdict: number;
-      readonly done: ReviewDone;
-      /** Times that handling it met a bug. */
-      readonly tries?: number;
-    }
+  | { readonly kind: 'verdictWritten'; readonly verdict: number; readonly done: ReviewDone }
   /** A client that offers secrets came, or gave a key: agents that wait for a key look again. */
   | { readonly kind: 'keys' }
   /** The command of this call waits inside Roost (or no longer does): its slot is lent out meanwhile (I5). */
@@ -82,6 +76,6 @@ export type RuntimeEvent =
   /** What was in flight when the last process ended, in slices (DESIGN §7). Comes before all else. */
   | { readonly kind: 'recover'; readonly stage: RecoverStage; readonly after: number }
   /** Work on this agent met a bug: its turn ends with the message. */
-  | { readonly kind: 'broken'; readonly agent: number; readonly message: string; readonly tries: number };
+  | { readonly kind: 'broken'; readonly agent: number; readonly message: string };
 
 export type RecoverStage = 'asking' | 'calling' | 'verdicts';

@@ -74,6 +74,8 @@ class Loop implements Host {
   private alone = 0;
   /** The agent whose turn was ended last for a bug. When that does not help, the event is taken out. */
   private blamed = 0;
+  /** Events that met a bug and are tried again. */
+  private readonly tries = new WeakMap<RuntimeEvent, number>();
 
   constructor(ports: Ports, options: RuntimeOptions) {
     this.meter = new LoopMeter(ports.clock);
@@ -85,8 +87,9 @@ class Loop implements Host {
         commandUsed: 0,
         modelQueue: true,
         lanes: [],
+        lanesFirst: false,
         commandQueue: true,
-        lastRoot: 0,
+        lastRoots: {},
         recovering: true,
       },
       asking: new Map(),
@@ -225,7 +228,7 @@ class Loop implements Host {
     this.rt.log('an event failed', { event: found.at?.kind ?? 'the end of a step', ...factsOf(error) });
     if (found.lookingAt !== 0 && found.lookingAt !== this.blamed) {
       this.blamed = found.lookingAt;
-      this.queue.unshift({ kind: 'broken', agent: found.lookingAt, message, tries: 0 });
+      this.queue.unshift({ kind: 'broken', agent: found.lookingAt, message });
       return;
     }
     if (found.at === null && found.taken > 1) {
@@ -243,18 +246,19 @@ class Loop implements Host {
     this.queue.splice(this.queue.indexOf(event), 1);
     const said = `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.`;
     const agent = agentOf(this.rt.store, event);
-    if (agent !== 0) this.queue.unshift({ kind: 'broken', agent, message, tries: 0 });
+    if (agent !== 0) this.queue.unshift({ kind: 'broken', agent, message });
     else if ('reply' in event) event.reply({ ok: false, code: 'internal', message: said });
     else if (event.kind === 'verdictPlanned') failVerdict(this.rt, event.verdict, said);
-    else if (event.kind === 'broken' || event.kind === 'verdictWritten') this.again(event, said);
+    else this.again(event, said);
     // It may have been the alarm: timers are looked at again soon.
     this.arm(this.rt.clock.nowMs() + limits.diskRetryMs);
   }
 
-  /** What must not be lost, or a turn or a verdict would be on its way for ever, is tried some times more. */
-  private again(event: Extract<RuntimeEvent, { kind: 'broken' | 'verdictWritten' }>, said: string): void {
-    const tries = (event.tries ?? 0) + 1;
-    if (tries <= limits.brokenTries) this.queue.push({ ...event, tries });
+  /** What wakes others or ends something must not be lost, or they would wait for ever: it is tried some times more. */
+  private again(event: RuntimeEvent, said: string): void {
+    const tries = (this.tries.get(event) ?? 0) + 1;
+    this.tries.set(event, tries);
+    if (tries <= limits.brokenTries) this.queue.push(event);
     else if (event.kind === 'verdictWritten') failWriting(this.rt, event.verdict, said);
   }
 

@@ -3,6 +3,7 @@
 
 import type { Pace, Ticket } from '../core/pace.ts';
 import type { Profile } from '../core/profile.ts';
+import type { ReadyRecord } from '../core/rows.ts';
 import type { SpawnVerb } from '../core/verbs.ts';
 import type {
   Clients,
@@ -28,8 +29,10 @@ export interface Slots {
   commandQueue: boolean;
   /** Models in whose lanes turns wait for their pace. */
   lanes: readonly string[];
-  /** The root that was served last, so that the next one's turn comes (fair by root). */
-  lastRoot: number;
+  /** Who gets a single free slot: lanes and the queue take turns. */
+  lanesFirst: boolean;
+  /** The root that each queue has served last, so that the next one's turn comes (fair by root). Copied when changed. */
+  lastRoots: Readonly<Partial<Record<ReadyRecord['slot'], number>>>;
   /** Commands of the last process are not all counted yet, so none is started from the queue. */
   recovering: boolean;
 }

@@ -27,6 +27,7 @@ export const canaries = {
   interruptedWithoutResult: 'a call of an interrupted turn gets no result',
   countDrift: 'an ancestor misses a change of its counts',
   keyForgotten: 'a message is taken without its key',
+  unfair: 'the first root always goes first',
   frameSkipped: 'a frame never reaches its client',
   newsLost: 'the hub of the follows does not hear of a commit',
   placeTwice: 'an agent gets two places in the queue for a slot',
@@ -103,6 +104,11 @@ const switches: Partial<Record<Canary, Switch>> = {
       },
     };
   },
+  unfair: () => ({
+    flush: (step) => {
+      step.slots.lastRoots = {};
+    },
+  }),
   timerLost: (sim) => onInsert('timer', (row) => (sim.chance.hits(0.1) ? null : row)),
   interruptedWithoutResult: () =>
     onInsert('entry', (row) => {

@@ -24,6 +24,11 @@ export class Checks {
   readonly #ran = new Set<number>();
   /** Agents as the last news about them left them. */
   readonly #told = new Map<number, Readonly<AgentRecord>>();
+  /** Times that the server named with a refusal, by attempt; and the latest that the runtime has heard of. */
+  readonly #named = new Map<number, number>();
+  #pauseUntilMs = 0;
+  /** Starts of others, by root that has a turn in the queue meanwhile. */
+  readonly #passedOver = new Map<number, number>();
   #lends = 0;
   #lastEntry = 0;
   #commitsSinceRecount = 0;
@@ -44,6 +49,14 @@ export class Checks {
       this.#sim.fail('S2', `agent ${request.agent} is asked for while it is ${agent?.phase}`);
     if (this.#sim.model?.asked.has(request.attempt))
       this.#sim.fail('S4', `attempt ${request.attempt} was asked twice`);
+    const wallMs = this.#sim.world.wallMs();
+    if (wallMs < this.#pauseUntilMs && this.#sim.swarm.jumps === 0) {
+      this.#sim.fail(
+        'pace',
+        `attempt ${request.attempt} leaves ${this.#pauseUntilMs - wallMs} ms before the server said`,
+      );
+    }
+    if (agent !== undefined) this.#fair(agent);
     this.#asking.add(request.attempt);
     for (const other of this.#asking) {
       const row = disk.row('ledger', other);
@@ -54,6 +67,34 @@ export class Checks {
         );
       }
     }
+  }
+
+  /**
+   * Roots take turns: while a root has a turn in the queue, others of no higher urgency start a few times its fair
+   * share at most. A few, because a group of events gives away all slots that it has freed.
+   */
+  #fair(agent: Readonly<AgentRecord>): void {
+    const { disk, swarm } = this.#sim;
+    const waiting = new Map<number, number>();
+    for (const row of disk.table('ready').rows.values()) {
+      if (row['slot'] !== 'model') continue;
+      const root = Number(row['root']);
+      waiting.set(root, Math.min(waiting.get(root) ?? 1, Number(row['urgency'])));
+    }
+    for (const root of this.#passedOver.keys()) if (!waiting.has(root)) this.#passedOver.delete(root);
+    this.#passedOver.delete(agent.root);
+    const most = 2 * (waiting.size + swarm.modelSlots) + 12;
+    for (const [root, urgency] of waiting) {
+      if (root === agent.root || urgency > agent.urgency) continue;
+      const passed = (this.#passedOver.get(root) ?? 0) + 1;
+      this.#passedOver.set(root, passed);
+      if (passed > most) this.#sim.fail('fair', `root ${root} waits while ${passed} turns of others started`);
+    }
+  }
+
+  /** A request was refused, and the server may have named a time. */
+  refused(attempt: number, retryAtMs: number | null): void {
+    if (retryAtMs !== null) this.#named.set(attempt, retryAtMs);
   }
 
   /** What a provider demands of a conversation (case 99), and that nothing is told twice. */
@@ -165,6 +206,9 @@ export class Checks {
     this.#asking.clear();
     this.#running.clear();
     this.#lends = 0;
+    this.#named.clear();
+    this.#passedOver.clear();
+    this.#pauseUntilMs = 0;
     this.#lastEntry = this.#sim.disk.table('entry').next - 1;
     this.factsHold(this.#factsHeld);
     this.#factsHeld = this.#facts.length;
@@ -185,8 +229,12 @@ export class Checks {
       this.#sim.fail('S9', `a commit changed ${what}, and its news do not say so`);
     for (const { table, id, columns } of store?.takeTouched() ?? []) {
       if (table === 'agent') this.#touchedAgent(id, news, missing);
-      else if (table === 'ledger' && disk.row('ledger', id)?.state !== 'open') this.#asking.delete(id);
-      else if (table === 'call') {
+      else if (table === 'ledger' && disk.row('ledger', id)?.state !== 'open') {
+        this.#asking.delete(id);
+        // An attempt that was given up is not listened to any more.
+        const heard = disk.row('ledger', id)?.state === 'settled';
+        if (heard) this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#named.get(id) ?? 0);
+      } else if (table === 'call') {
         const call = disk.row('call', id);
         if (call?.open === 0) this.#running.delete(id);
         // What an adapter found out is nobody's news until the call moves.

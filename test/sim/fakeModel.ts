@@ -7,6 +7,7 @@
 
 import type { Cancel, Item, Model, ModelEvent, ModelOutcome, ModelRequest } from '../../sidecar/ports.ts';
 import type { Block } from '../../sidecar/protocol/entry.ts';
+import type { LimitReading } from '../../sidecar/core/terms.ts';
 import { hash } from './chance.ts';
 import { say, standing, type Say } from './script.ts';
 import type { Sim } from './sim.ts';
@@ -29,7 +30,7 @@ export class FakeModel implements Model {
   }
 
   info(model: string) {
-    return { id: model, contextTokens: 200_000, outputTokens: 8_000, scripted: true };
+    return { id: model, contextTokens: 200_000, outputTokens: 8_000, scripted: this.#sim.swarm.scripted };
   }
 
   price() {
@@ -84,8 +85,24 @@ export class FakeModel implements Model {
     const items = this.#items(request);
     const outcome = this.#fault(request) ?? this.#answer(request, items);
     const tookMs = chance.around(swarm.modelMs) * slow;
+    if (chance.hits(swarm.tells))
+      this.#after(tookMs / 4, () => send({ kind: 'limits', limits: this.#limits(), sinceMs: tookMs / 4 }));
     if (chance.hits(0.1)) this.#after(tookMs / 2, () => send({ kind: 'text', text: 'streamed' }));
-    this.#after(tookMs, () => send({ kind: 'end', outcome }));
+    this.#after(tookMs, () => {
+      if (outcome.kind === 'refused' && !gone()) this.#sim.check.refused(request.attempt, outcome.retryAtMs);
+      send({ kind: 'end', outcome });
+    });
+  }
+
+  #limits(): readonly LimitReading[] {
+    const { chance } = this.#sim;
+    return (['requests', 'input', 'output', 'tokens'] as const)
+      .filter(() => chance.hits(0.5))
+      .map((of) => {
+        const limit = of === 'requests' ? chance.int(1, 100) : chance.int(1_000, 1_000_000);
+        const fullInMs = chance.hits(0.5) ? chance.int(0, 60_000) : null;
+        return { of, limit, remaining: Math.floor(limit * chance.next()), fullInMs };
+      });
   }
 
   #after(delayMs: number, work: () => void): void {

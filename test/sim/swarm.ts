@@ -67,6 +67,10 @@ export interface Swarm {
   /** Time that the loop takes before its next group: events pile up and share a step. */
   readonly loopMs: number;
   readonly priced: boolean;
+  /** A script is never held back before it refuses; of a real model nothing is known, so it starts slowly. */
+  readonly scripted: boolean;
+  /** How often an answer's head tells the state of the provider's limits. */
+  readonly tells: number;
   readonly budgets: number;
   readonly needsKey: boolean;
   readonly odds: Odds;
@@ -97,6 +101,8 @@ export function drawSwarm(chance: Chance): Swarm {
     personMs: chance.pick([10, 1_000, 20_000]),
     loopMs: chance.pick([0, 0, 1, 20, 1_000]),
     priced: chance.hits(0.8),
+    scripted: chance.hits(0.5),
+    tells: chance.pick([0, 0, 0.2, 1]),
     budgets: chance.pick([0, 0, 0.3, 1]),
     needsKey: chance.hits(0.2),
     odds: calm ? quiet : odds,
