@@ -47,7 +47,8 @@ export class Workbench {
       try {
         await this.page.keyboard.press('F1');
         await input.waitFor({ state: 'visible', timeout: 2000 });
-        await input.fill(`>${label}`);
+        // The box of the command before may still be going, and then nothing can be written into it.
+        await input.fill(`>${label}`, { timeout: 1000 });
         await row.waitFor({ timeout: 2000 });
         break;
       } catch (error) {
