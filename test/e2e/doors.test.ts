@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before } from 'node:test';
+import { startFixture } from '../fixtures/provider/server.ts';
+import type { Fixture } from '../fixtures/provider/server.ts';
 import { chapters } from './chapters.ts';
 import { demoScript } from './demo.ts';
 import { startVSCode } from './harness.ts';
@@ -13,11 +15,15 @@ import { makeVsix } from './vsix.ts';
 import { openWorkbench, until } from './workbench.ts';
 import type { Workbench } from './workbench.ts';
 
+const key = 'the-right-key';
+
+let fixture: Fixture;
 let vscode: VSCode;
 let workbench: Workbench;
 const chapter = chapters(() => workbench.shot('failed-doors'));
 
 before(async () => {
+  fixture = await startFixture({ key });
   vscode = await startVSCode({ vsix: [await makeVsix()], workspace: makeSample, trust: true });
   workbench = await openWorkbench(vscode);
 });
@@ -25,6 +31,7 @@ before(async () => {
 after(async () => {
   await workbench?.close();
   await vscode?.stop();
+  await fixture?.close();
 });
 
 const store = (): string => path.join(vscode.root, 'home/.local/share/roost');
@@ -53,6 +60,40 @@ chapter('trust is given, and Roost says that it has no model to ask', async () =
   await workbench.shot('13-no-model');
 });
 
+chapter('a model without a key is not asked: the key is, and what was typed is kept', async () => {
+  const { tlsUrl, caFile } = fixture;
+  vscode.change({
+    'roost.providers': [{ name: 'fixture', dialect: 'chat', baseUrl: `${tlsUrl}/v1`, caFile }],
+    'roost.model': 'fixture/any',
+  });
+  await workbench.open(vscode.pageUrl);
+  await workbench.activityBar('Roost').click();
+  await workbench.page.getByText('What agents ask you').waitFor();
+  await workbench.command('Roost: New Agent');
+  await workbench.answer('Say hello');
+  await workbench
+    .notification('There is no key for fixture.')
+    .getByRole('button', { name: 'Set API Key' })
+    .click();
+  await workbench.page.locator('.quick-input-title', { hasText: 'API key of fixture' }).waitFor();
+  assert.equal(fixture.stats().requests, 0, 'nothing was asked without a key');
+  await workbench.answer('wrong-key');
+  await workbench.panel.getByText('refused the key').waitFor();
+  assert.equal(
+    await workbench.panel.getByText('wrong-key').count(),
+    0,
+    'a key is not repeated, though the server does',
+  );
+  await workbench.shot('14-wrong-key');
+  await workbench.command('Roost: Set API Key');
+  await workbench.choose('fixture');
+  await workbench.answer(key);
+  await workbench.notification('The key of fixture is kept.').first().waitFor();
+  await workbench.panel.getByRole('textbox').fill('Say hello again');
+  await workbench.page.keyboard.press('Enter');
+  await workbench.panel.getByText('You said: Say hello again').waitFor();
+});
+
 chapter('a scripted model is labelled wherever it shows', async () => {
   const script = path.join(vscode.root, 'demo.json');
   writeFileSync(script, demoScript());
@@ -62,7 +103,7 @@ chapter('a scripted model is labelled wherever it shows', async () => {
   });
   await workbench.open(vscode.pageUrl);
   await workbench.activityBar('Roost').click();
-  await workbench.page.getByText('What agents ask you').waitFor();
+  await workbench.attention(/Done\s*1/);
   await workbench.command('Roost: Ask a Swarm');
   await workbench.page.locator('.quick-input-title', { hasText: 'no real AI' }).waitFor();
   await workbench.answer('Have a look at this project');
@@ -75,7 +116,7 @@ chapter('a scripted model is labelled wherever it shows', async () => {
 
 chapter('its agents ask, and do what was allowed', async () => {
   await workbench.attention(/Needs you\s*4/);
-  await workbench.shot('14-scripted');
+  await workbench.shot('15-scripted');
   await workbench.press('How should people be greeted?', 'Answer');
   await workbench.choose('Welcome');
   await workbench.press('Make test/words.test.js', 'Allow');
@@ -83,7 +124,7 @@ chapter('its agents ask, and do what was allowed', async () => {
   await workbench.press(/3 × Edit src/, 'Allow');
   for (const name of ['mean', 'words']) await workbench.press(new RegExp(`node --test\\s*${name}`), 'Allow');
   await workbench.attention(/Ready to review\s*4/);
-  await workbench.attention(/Done\s*5/);
+  await workbench.attention(/Done\s*6/);
   assert.match(onDisk('src/greeting.ts'), /Welcome, \$\{name\}/);
   assert.match(onDisk('src/mean.js'), /values\.length === 0 \? 0/);
   assert.match(onDisk('src/words.js'), /split\(\/\\s\+\/\)/);
@@ -91,6 +132,6 @@ chapter('its agents ask, and do what was allowed', async () => {
   await until('each file says that it is to be reviewed', async () => {
     return (await workbench.page.locator('.customview-tree .monaco-list-row', { hasText: '+' }).count()) >= 4;
   });
-  await workbench.shot('15-scripted-review');
+  await workbench.shot('16-scripted-review');
   assert.deepEqual(workbench.outside, []);
 });
