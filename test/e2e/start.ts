@@ -30,6 +30,9 @@ const { values: flags } = parseArgs({
   options: { server: { type: 'boolean', default: false }, port: { type: 'string' } },
 });
 
+/** The project's page is what opens first. */
+const common = { 'workbench.startupEditor': 'readme' };
+
 await main();
 
 async function main(): Promise<void> {
@@ -67,7 +70,7 @@ function chooseModel(): Model {
     const address = variable.replace('_API_KEY', '_BASE_URL');
     const baseUrl = process.env[address];
     const env = { [variable]: key, ...(baseUrl === undefined ? {} : { [address]: baseUrl }) };
-    return { label: `${provider}, with the key in ${variable}`, env, settings: common };
+    return { label: `${provider}, with the key in ${variable}`, env, settings: () => common };
   }
   return {
     label: 'scripted, no AI: a script answers. For a model set ANTHROPIC_API_KEY or OPENAI_API_KEY.',
@@ -76,14 +79,9 @@ function chooseModel(): Model {
       const script = path.join(root, 'demo.json');
       writeFileSync(script, demoScript());
       const provider = { name: 'scripted', dialect: 'scripted', baseUrl: script };
-      return { ...common(root), 'roost.providers': [provider], 'roost.model': 'scripted/demo' };
+      return { ...common, 'roost.providers': [provider], 'roost.model': 'scripted/demo' };
     },
   };
-}
-
-/** A store of its own, so that nothing of the person's is touched; the project's page is what opens first. */
-function common(root: string): Record<string, unknown> {
-  return { 'roost.store': path.join(root, 'store'), 'workbench.startupEditor': 'readme' };
 }
 
 async function startServer(vsix: string, model: Model): Promise<Running> {
@@ -114,7 +112,14 @@ async function startDesktop(code: string, vsix: string, model: Model): Promise<R
   const shell = process.platform === 'win32';
   for (const folder of [workspace, path.join(data, 'User')]) mkdirSync(folder, { recursive: true });
   makeSample(workspace);
-  const settings = { ...quietSettings, 'security.workspace.trust.enabled': false, ...model.settings(root) };
+  const settings = {
+    ...quietSettings,
+    'security.workspace.trust.enabled': false,
+    // Here the home is the person's, and their store with it. The server has a home of its own; this setting of
+    // a machine would be read there at first and dropped soon after, and another store shown after a restart.
+    'roost.store': path.join(root, 'store'),
+    ...model.settings(root),
+  };
   writeFileSync(path.join(data, 'User/settings.json'), JSON.stringify(settings, null, 2));
   execFileSync(code, [...profile, '--install-extension', vsix], {
     env,
