@@ -137,6 +137,20 @@ function doingOf(call: CallRecord, job: ToolJob): string {
   return firstLine(`${call.tool}: ${first}`, limits.taskChars);
 }
 
+/** Looks after a call that the last process started: what became of it is told, or it is given up in this step. */
+export function takeUp(step: Step, agent: AgentRecord, call: CallRecord): void {
+  const job = jobOf(step, agent, call);
+  const { slot, data } = evidenceOf(call);
+  const { rt } = step;
+  step.takenUp.add(call.id);
+  if (slot && !isLent(step, call.id)) step.slots.commandUsed += 1;
+  step.after(() => {
+    const cancel = rt.tools.recover(job, data, hearTool(rt, call));
+    if (step.closedCalls.has(call.id)) cancel();
+    else rt.calling.set(call.id, cancel);
+  });
+}
+
 /** Where a running tool posts. */
 export function hearTool(rt: Runtime, call: CallRecord): (event: ToolEvent) => void {
   const { id, agent } = call;
@@ -148,13 +162,19 @@ export function hearTool(rt: Runtime, call: CallRecord): (event: ToolEvent) => v
 
 /** A tool has ended: its result, its files and its slot, in one transaction. */
 export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
-  const call = openCall(step, id);
-  if (call === null || call.state !== 'started') return;
+  const call = step.store.get('call', id);
+  // What a call wrote before it was interrupted is on the disk: the person is shown it all the same.
+  if (call?.state === 'interrupted') return recordAll(step, call, outcome);
+  if (call?.state !== 'started') return;
   const agent = step.agent(call.agent);
   releaseCall(step, call);
   const { status, text, whole } = outcome;
   finishCall(step, agent, call, whole === undefined ? { status, text } : { status, text, whole });
-  for (const touched of outcome.touched ?? []) recordTouched(step, agent, touched);
+  recordAll(step, call, outcome);
+}
+
+function recordAll(step: Step, call: CallRecord, outcome: ToolOutcome): void {
+  for (const touched of outcome.touched ?? []) recordTouched(step, step.agent(call.agent), touched);
 }
 
 /** Gives back what a started call holds: its command slot, unless that is lent out already, and its place in memory. */

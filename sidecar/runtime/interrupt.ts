@@ -1,8 +1,9 @@
 // Stopping a turn: what is in flight is given up, every open call gets its result, the queue is kept (case 203).
 
-import type { AgentRecord } from '../core/rows.ts';
+import type { AgentRecord, CallRecord } from '../core/rows.ts';
+import { isVerb } from '../core/verbs.ts';
 import { agentId } from '../protocol/ids.ts';
-import { releaseCall } from './calls.ts';
+import { isOurs, releaseCall, takeUp } from './calls.ts';
 import { limits } from './limits.ts';
 import { leaveQueues } from './queue.ts';
 import { withdrawRequests } from './requests.ts';
@@ -29,12 +30,26 @@ export function stopWork(step: Step, agent: AgentRecord, text: string): void {
   leaveQueues(step, agent.id);
   dropWaits(step, agent.id);
   for (const call of step.store.range('call.open', [agent.id], { limit: limits.slice })) {
+    if (call.state === 'started' && !isVerb(call.tool) && !isOurs(step, call.id)) endStray(step, agent, call);
     step.after(() => step.rt.calling.get(call.id)?.());
     releaseCall(step, call);
     finishCall(step, agent, call, { status: 'interrupted', text });
   }
   withdrawRequests(step, agent);
   clearTimers(step, agent.id, 'wait');
+}
+
+/**
+ * A command of the last process that nobody looks after is taken up to be ended. One that cannot even be described
+ * may be why this turn is stopped, so it is left alone.
+ */
+function endStray(step: Step, agent: AgentRecord, call: CallRecord): void {
+  try {
+    takeUp(step, agent, call);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    step.rt.log('a call of the last process could not be ended', { call: call.id, message });
+  }
 }
 
 function giveUpAttempt(step: Step, agent: AgentRecord): void {

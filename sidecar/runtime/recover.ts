@@ -4,10 +4,10 @@
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
-import { evidenceOf, hearTool, isLent, isOurs, prepareCall } from './calls.ts';
+import { isOurs, prepareCall, takeUp } from './calls.ts';
 import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage } from './event.ts';
-import { inputOf, jobOf } from './jobs.ts';
+import { inputOf } from './jobs.ts';
 import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { quarantine } from './parking.ts';
@@ -100,11 +100,7 @@ function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
     if (call.tool === 'interrupt_agent') runVerb(step, agent, call, inputOf(step, call));
     return;
   }
-  step.takenUp.add(call.id);
-  const { slot, data } = evidenceOf(call);
-  if (slot && !isLent(step, call.id)) step.slots.commandUsed += 1;
-  const job = jobOf(step, agent, call);
-  step.after(() => rt.calling.set(call.id, rt.tools.recover(job, data, hearTool(rt, call))));
+  takeUp(step, agent, call);
 }
 
 /** A turn that was in flight at three crashes may be what crashes the process: a person decides. */

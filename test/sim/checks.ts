@@ -143,7 +143,8 @@ export class Checks {
 
   recovered(call: number): void {
     const row = this.#sim.disk.row('call', call);
-    if (row?.state !== 'started')
+    // An interrupted one is taken up to be ended.
+    if (row?.state !== 'started' && row?.state !== 'interrupted')
       this.#sim.fail('S4', `call ${call} is recovered while its row is ${row?.state}`);
     if (this.#running.has(call)) this.#sim.fail('S4', `call ${call} is recovered while this process runs it`);
     this.#ran.add(call);
