@@ -64,22 +64,11 @@ export async function startSidecarProcess({ store, args = [] }: SidecarStart = {
   const bundle = path.join(root, 'dist', 'sidecar.cjs');
   if (!existsSync(bundle)) throw new Error('There is no dist/sidecar.cjs. Run "npm run build" first.');
   const directory = store ?? mkdtempSync(path.join(os.tmpdir(), 'roost-bench-'));
-  const child = spawn(
-    process.execPath,
-    [
-      ...sidecarFlags,
-      ...(process.env['XF'] ?? '').split(' ').filter((x) => x !== ''),
-      bundle,
-      '--store',
-      directory,
-      ...args,
-    ],
-    {
-      env: environmentForSidecar(process.env),
-      stdio: ['ignore', 'ignore', 'inherit'],
-      windowsHide: true,
-    },
-  );
+  const child = spawn(process.execPath, [...sidecarFlags, bundle, '--store', directory, ...args], {
+    env: environmentForSidecar(process.env),
+    stdio: ['ignore', 'ignore', 'inherit'],
+    windowsHide: true,
+  });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const wire = await connected(directory, child);
   return {
