@@ -209,7 +209,10 @@ function bucketOf(one: LimitReading, known: Bucket | undefined, { pace, reading,
 /** A request was answered. Only one that was sent after a refusal says that it is over. */
 export function answered(pace: Pace, ticket: Ticket, outputTokens: number): Pace {
   const refusals = pace.refusedAtMs < ticket.atMs ? 0 : pace.refusals;
-  return { ...pace, refusals, output: pace.output + (outputTokens - pace.output) / 8 };
+  // One agent that asks again as soon as it was answered is no crowd: it is not held back for a ramp.
+  const isAlone = pace.refused === null && !pace.held;
+  const credit = isAlone ? Math.max(1, pace.credit) : pace.credit;
+  return { ...pace, refusals, credit, output: pace.output + (outputTokens - pace.output) / 8 };
 }
 
 export interface Refusal {

@@ -49,6 +49,15 @@ test('a pool of which nothing is known starts with a few and doubles', () => {
   );
 });
 
+test('one agent that asks again when it was answered is not held back', () => {
+  let pace = newPace(0, true, limits);
+  for (let nowMs = 0; nowMs < 1_000; nowMs += 5) {
+    assert.ok(mayLeaveAtMs(pace, cost, nowMs, limits) <= nowMs, `held at ${nowMs} ms`);
+    pace = leaves(pace, cost, nowMs, limits);
+    pace = answered(pace, pace.sent, 10);
+  }
+});
+
 test('a script is not held back', () => {
   assert.equal(drain(newPace(0, false, limits), 0).left, 100_000);
 });
