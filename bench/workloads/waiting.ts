@@ -11,8 +11,8 @@ import { startFixtureProcess, startSidecarProcess } from '../sidecar.ts';
 import type { Wire } from '../../sidecar/cli/connect.ts';
 import { round, type Workload } from '../workload.ts';
 
-/** Starts that wait for their acknowledgement at a time: 64 conversations of 1 MB are under way at most. */
-const startsAtOnce = 64;
+/** Starts that wait for their acknowledgement at a time: 8 conversations are under way at most. */
+const startsAtOnce = 8;
 
 export const workload: Workload = {
   title: 'waiting: private memory with N agents that wait for a silent model',
