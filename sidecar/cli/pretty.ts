@@ -92,13 +92,24 @@ function prettyBlock(block: Block): string {
   }
 }
 
+/** In the words of the Agents view: "asking" would be read as asking the person. */
+function stateOf(row: AgentRow): string {
+  switch (row.phase) {
+    case 'waiting':
+      return `waiting: ${row.why ?? 'unknown'}`;
+    case 'idle':
+      return row.outcome ?? 'idle';
+    case 'asking':
+      return 'thinking';
+    case 'calling':
+      return 'running tools';
+    case 'ready':
+      return 'queued';
+  }
+}
+
 function prettyAgent(row: AgentRow): string {
-  const state =
-    row.phase === 'waiting'
-      ? `waiting: ${row.why ?? 'unknown'}`
-      : row.phase === 'idle'
-        ? (row.outcome ?? 'idle')
-        : row.phase;
+  const state = stateOf(row);
   const branch = row.branch.agents === 1 ? '' : `, ${row.branch.agents} in its branch`;
   const money = row.branch.microUsd === 0 ? '' : `, $${(row.branch.microUsd / 1_000_000).toFixed(2)}`;
   return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${branch}${money}  ${row.task}\n`;

@@ -146,6 +146,7 @@ export const helpText = [
   '  --key KEY          names this command: asking twice with one key does it once',
   '',
   'Keys come from NAME_API_KEY and NAME_BASE_URL; $ROOST_MODEL names the model when --model does not.',
-  'Exit codes: 0 done, 1 failed or interrupted, 2 usage or unknown thing, 75 the store is run by another process.',
+  'Exit codes: 0 done, 1 failed or interrupted, 2 usage or unknown thing, 75 the store is run by another process,',
+  '130 left by Ctrl-C: the turn goes on.',
   '',
 ].join('\n');
