@@ -44,6 +44,11 @@ export class Connection {
   readonly onFrames = new Signal<readonly Frame[]>();
   readonly #setup: Setup;
   #state: State = { kind: 'off' };
+  /**
+   * The store of this window, from its first connection to the next `restart`. A setting that changes meanwhile, or
+   * that VS Code drops once it knows the extension's settings, must not move the window to another store unasked.
+   */
+  #store: string | null = null;
   #wire: MessageConnection | null = null;
   #falls: number[] = [];
   #bringing = false;
@@ -74,6 +79,7 @@ export class Connection {
     this.#setState({ kind: 'connecting' });
     // Its turns are rows: the new sidecar goes on with them.
     if (wire !== null) await this.#shutDown(wire);
+    this.#store = null;
     this.#pause?.();
     void this.#bring();
   }
@@ -172,7 +178,8 @@ export class Connection {
   }
 
   async #attach(): Promise<void> {
-    const store = this.#setup.store();
+    this.#store ??= this.#setup.store();
+    const store = this.#store;
     const found = await readDiscovery(store);
     const socket = found === null ? null : await openSocket(found.socket);
     if (found !== null && socket !== null) await this.#greet(found, socket);

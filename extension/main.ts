@@ -74,7 +74,6 @@ function keepUp(ctx: Ctx): void {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('roost.sidecar.node')) ctx.launcher.forget();
       if (event.affectsConfiguration('roost.providers') && ctx.connected) void sendProviders(ctx);
-      if (event.affectsConfiguration('roost.store')) ctx.connection.greetAgain();
     }),
   );
 }

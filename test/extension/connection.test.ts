@@ -12,12 +12,15 @@ let sidecar: FakeSidecar;
 let connection: Connection;
 let remove: () => void;
 let states: State[];
+/** What the setting says instead of the sidecar's store. */
+let storeSetting: string | null;
 
 beforeEach(() => {
   const place = temporaryStore();
   remove = place.remove;
   sidecar = new FakeSidecar(place.store);
   states = [];
+  storeSetting = null;
   connection = connect(() => sidecar.start());
 });
 
@@ -27,9 +30,9 @@ afterEach(async () => {
   remove();
 });
 
-function connect(launch: () => ReturnType<FakeSidecar['start']>): Connection {
+function connect(launch: (store: string) => ReturnType<FakeSidecar['start']>): Connection {
   const made = new Connection({
-    store: () => sidecar.store,
+    store: () => storeSetting ?? sidecar.store,
     launch,
     client: () => Promise.resolve({ name: 'window', workspaces: ['/project'] }),
     can: ['buffers', 'secrets'],
@@ -101,6 +104,23 @@ test('case 187: when it dies, what is pending is rejected with what happened, an
     states.map((state) => state.kind),
     ['connecting', 'connected', 'restarting', 'connected'],
   );
+});
+
+test('a store setting that changes moves no window to another store when the sidecar dies', async () => {
+  sidecar.answers['agent/get'] = () => ({ name: 'lead' });
+  const launched: string[] = [];
+  connection.dispose();
+  connection = connect((store) => {
+    launched.push(store);
+    return sidecar.start();
+  });
+  await connection.call('agent/get', { agent: agentId(1) });
+  storeSetting = `${sidecar.store}-other`;
+  const again = reached('restarting');
+  await sidecar.crash();
+  await again;
+  assert.equal((await connection.call('agent/get', { agent: agentId(1) })).name, 'lead');
+  assert.deepEqual(launched, [sidecar.store, sidecar.store]);
 });
 
 test('case 246: an answer that was on its way when the connection was lost is delivered with the same key', async () => {
