@@ -15,6 +15,8 @@ export interface Share {
   done: number;
   microUsd: number;
   tokens: number;
+  heldMicroUsd: number;
+  heldTokens: number;
 }
 
 export const noShare: Readonly<Share> = {
@@ -26,6 +28,8 @@ export const noShare: Readonly<Share> = {
   done: 0,
   microUsd: 0,
   tokens: 0,
+  heldMicroUsd: 0,
+  heldTokens: 0,
 };
 
 /** The share of an agent, from its own columns alone. */
@@ -40,6 +44,8 @@ export function shareOf(agent: AgentRecord): Share {
     done: idle && agent.outcome === 'done' ? 1 : 0,
     microUsd: agent.microUsd,
     tokens: agent.tokens,
+    heldMicroUsd: agent.heldMicroUsd,
+    heldTokens: agent.heldTokens,
   };
 }
 
@@ -54,6 +60,8 @@ export function difference(before: Readonly<Share>, after: Readonly<Share>): Sha
     done: after.done - before.done,
     microUsd: after.microUsd - before.microUsd,
     tokens: after.tokens - before.tokens,
+    heldMicroUsd: after.heldMicroUsd - before.heldMicroUsd,
+    heldTokens: after.heldTokens - before.heldTokens,
   };
   const moved =
     change.agents !== 0 ||
@@ -63,7 +71,9 @@ export function difference(before: Readonly<Share>, after: Readonly<Share>): Sha
     change.failed !== 0 ||
     change.done !== 0 ||
     change.microUsd !== 0 ||
-    change.tokens !== 0;
+    change.tokens !== 0 ||
+    change.heldMicroUsd !== 0 ||
+    change.heldTokens !== 0;
   return moved ? change : null;
 }
 
@@ -77,6 +87,8 @@ export function addToBranch(agent: AgentRecord, change: Readonly<Share>): void {
   agent.bDone += change.done;
   agent.bMicroUsd += change.microUsd;
   agent.bTokens += change.tokens;
+  agent.bHeldMicroUsd += change.heldMicroUsd;
+  agent.bHeldTokens += change.heldTokens;
 }
 
 /** Attention class: 0 somebody in the branch needs a person, 1 running, 2 waiting, 3 failed, 4 done, 5 idle. */

@@ -59,6 +59,20 @@ export interface AgentRecord {
   crashes: number;
   /** Priority of its turns: 0 a person's, 1 an agent's. */
   urgency: number;
+  /**
+   * Requests of this agent that were ever sent, a fork's prefix included: the number of the newest attempt. With the
+   * agent it names an attempt, so a late end of an older one is known as such.
+   */
+  attempts: number;
+  /** Reserved by its own attempt in flight; 0 when there is none. */
+  heldMicroUsd: number;
+  heldTokens: number;
+  /** Answers that the model gave in the open turn. */
+  rounds: number;
+  /** Attempts of the present round that were lost, in a row. A refusal is the pool's business and not counted. */
+  tries: number;
+  /** Answers that were empty or cut at the output limit, in a row. */
+  empties: number;
   /** Own spend. */
   microUsd: number;
   tokens: number;
@@ -114,12 +128,6 @@ export interface TurnRecord {
   bytes: number;
   /** JSON given to submit_result. */
   result: string | null;
-  /** Answers that the model gave. */
-  rounds: number;
-  /** Attempts of the present round that were lost, in a row. A refusal is the pool's business and not counted. */
-  tries: number;
-  /** Answers that were empty or cut at the output limit, in a row. */
-  empties: number;
   started: number;
   ended: number;
   key: string | null;
@@ -240,21 +248,25 @@ export interface RequestRecord {
   key: string | null;
 }
 
-/** One model request: reserved before, settled after. */
+/**
+ * One model request as it was settled. Until then it is columns of its agent (`attempts`, `heldMicroUsd`,
+ * `heldTokens`): a row that is inserted once and never changed costs a third of the pages of one that is.
+ */
 export interface LedgerRecord {
   id: number;
   agent: number;
   turn: number;
+  /** Which of the agent's attempts, and the round of the turn that it was made for. */
+  attempt: number;
   round: number;
-  state: 'open' | 'settled' | 'lost';
+  state: 'settled' | 'lost';
   model: string;
-  heldMicroUsd: number;
-  heldTokens: number;
   microUsd: number;
   input: number;
   output: number;
   cacheRead: number;
   cacheWrite: number;
+  /** When it was settled. */
   at: number;
 }
 
@@ -409,7 +421,6 @@ export const indexes = {
   'request.allOpen': { table: 'request', columns: ['state'], where: { column: 'state', is: 'open' } },
   /** What a person decided in a turn: an approval that was given, a denial that still holds (case 249). */
   'request.turn': { table: 'request', columns: ['turn'] },
-  'ledger.open': { table: 'ledger', columns: ['agent'], where: { column: 'state', is: 'open' } },
   'change.agent': { table: 'change', columns: ['agent'] },
   'change.path': { table: 'change', columns: ['agent', 'path'] },
   'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },

@@ -108,7 +108,8 @@ function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
     return;
   }
   agent.crashes = 0;
-  step.store.update('turn', agent.turn, { tries: 0, empties: 0 });
+  agent.tries = 0;
+  agent.empties = 0;
   setPhase(step, agent, 'calling');
   takeUpCalls(step, agent);
 }

@@ -3,7 +3,7 @@
 //
 // A `reply` is called after the commit that makes the answer true, exactly once (I1).
 
-import type { AttemptId, CallId } from '../protocol/ids.ts';
+import type { AgentId, AttemptId, CallId } from '../protocol/ids.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome } from '../ports.ts';
@@ -40,7 +40,12 @@ export type ClientEvent = {
 
 export type RuntimeEvent =
   | ClientEvent
-  | { readonly kind: 'modelEnd'; readonly attempt: AttemptId; readonly outcome: ModelOutcome }
+  | {
+      readonly kind: 'modelEnd';
+      readonly agent: AgentId;
+      readonly attempt: AttemptId;
+      readonly outcome: ModelOutcome;
+    }
   | { readonly kind: 'prepared'; readonly call: CallId; readonly prepared: Prepared }
   | { readonly kind: 'callEnd'; readonly call: CallId; readonly outcome: ToolOutcome }
   | { readonly kind: 'verdictPlanned'; readonly verdict: number; readonly plan: ReviewPlan }

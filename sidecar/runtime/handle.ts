@@ -38,7 +38,7 @@ export function handle(step: Step, event: RuntimeEvent): void {
     case 'provider/set':
       return onProvider(step, event);
     case 'modelEnd':
-      return onModelEnd(step, event.attempt, event.outcome);
+      return onModelEnd(step, event);
     case 'prepared':
       return onPrepared(step, event.call, event.prepared);
     case 'callEnd':
@@ -148,7 +148,7 @@ function onBroken(step: Step, id: number, message: string): void {
 
 /** The agent whose turn an event of a port belongs to; 0: none. */
 export function agentOf(store: Store, event: RuntimeEvent): number {
-  if (event.kind === 'modelEnd') return store.get('ledger', event.attempt)?.agent ?? 0;
+  if (event.kind === 'modelEnd') return event.agent;
   if (event.kind === 'prepared' || event.kind === 'callEnd' || event.kind === 'spawnMore') {
     return store.get('call', event.call)?.agent ?? 0;
   }

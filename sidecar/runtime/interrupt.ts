@@ -54,15 +54,15 @@ function endStray(step: Step, agent: AgentRecord, call: CallRecord): void {
 
 function giveUpAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
-  for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice })) {
-    settle(step, agent, ledger, null);
-    // One of the last process that recovery has not taken up holds no slot of this one.
-    if (rt.asking.get(agent.id)?.attempt !== ledger.id) continue;
-    step.slots.modelUsed -= 1;
-    step.after(() => {
-      rt.asking.get(agent.id)?.cancel();
-      rt.asking.delete(agent.id);
-      rt.publish.streamEnd(agentId(agent.id));
-    });
-  }
+  if (agent.phase !== 'asking') return;
+  const asking = rt.asking.get(agent.id);
+  settle(step, agent, { model: asking?.model ?? agent.model, usage: null });
+  // One of the last process that recovery has not taken up holds no slot of this one.
+  if (asking?.attempt !== agent.attempts) return;
+  step.slots.modelUsed -= 1;
+  step.after(() => {
+    rt.asking.get(agent.id)?.cancel();
+    rt.asking.delete(agent.id);
+    rt.publish.streamEnd(agentId(agent.id));
+  });
 }

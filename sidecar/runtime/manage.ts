@@ -43,7 +43,8 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   if (limit !== null) return refuse(step, reply, 'budget/spent', limit);
   const { parent, profile, model, isolation, mode, place } = source;
   const name = freeName(step, parent, params.name ?? `${source.name}-fork`);
-  const fork = { forkAgent: source.id, forkEntry: at.last, bytes: at.bytes };
+  // Keys of calls are made of the attempt's number: those of the prefix are taken.
+  const fork = { forkAgent: source.id, forkEntry: at.last, bytes: at.bytes, attempts: source.attempts };
   const { agent, turn } = bear(step, {
     parent,
     name,

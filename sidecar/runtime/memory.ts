@@ -80,6 +80,7 @@ export interface Said {
 
 export interface Asking {
   readonly attempt: number;
+  readonly model: string;
   readonly cancel: Cancel;
   /** What its pool had been sent when it left. */
   readonly ticket: Ticket;

@@ -66,8 +66,7 @@ function recovered(step: Step): void {
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */
 function recoverAttempt(step: Step, agent: AgentRecord): void {
-  for (const ledger of step.store.range('ledger.open', [agent.id], { limit: limits.slice }))
-    settle(step, agent, ledger, null);
+  settle(step, agent, { model: agent.model, usage: null });
   if (tooOften(step, agent)) return;
   startRound(step, agent);
 }

@@ -14,7 +14,7 @@ import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import { agentId, attemptId, type AgentId } from '../protocol/ids.ts';
 import type { ModelOutcome, ModelRequest, ToolSpec } from '../ports.ts';
 import { prepareCall } from './calls.ts';
-import { openLedger, settle } from './ledger.ts';
+import { openAttempt, settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { providerOf, type Runtime, type Said } from './memory.ts';
 import { hearLimits, leave, paceAnswered, paceRefused } from './pacing.ts';
@@ -43,7 +43,7 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
     nowMs: step.nowMs,
   });
   if (held.kind !== 'held') return cannotPay(step, agent, held);
-  const attempt = openLedger(step, agent, held);
+  const attempt = openAttempt(step, agent, held);
   setPhase(step, agent, 'asking');
   step.slots.modelUsed += 1;
   const request: ModelRequest = {
@@ -63,12 +63,12 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
 function ask(rt: Runtime, request: ModelRequest, ticket: Ticket): void {
   const { agent, attempt, model } = request;
   const cancel = rt.model.ask(request, (event) => {
-    if (event.kind === 'end') rt.post({ kind: 'modelEnd', attempt, outcome: event.outcome });
+    if (event.kind === 'end') rt.post({ kind: 'modelEnd', agent, attempt, outcome: event.outcome });
     else if (event.kind === 'limits') hearLimits(rt, model, { ...event, ticket });
     else if (event.kind === 'text') hearSaid(rt, agent, { text: event.text, thinking: '' });
     else hearSaid(rt, agent, { text: '', thinking: event.text });
   });
-  rt.asking.set(agent, { attempt, cancel, ticket, said: null });
+  rt.asking.set(agent, { attempt, model, cancel, ticket, said: null });
 }
 
 /** Tells and keeps a piece of an answer. The pieces are the model's own strings; joined here they are not copied. */
@@ -107,12 +107,18 @@ function takeIn(step: Step, agent: AgentRecord): void {
 }
 
 /** A model request has ended. Late ends of attempts that were settled otherwise change nothing. */
-export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void {
-  const ledger = step.store.get('ledger', id);
-  if (ledger === undefined || ledger.state !== 'open') return;
-  const agent = step.agent(ledger.agent);
+export function onModelEnd(
+  step: Step,
+  ended: { agent: number; attempt: number; outcome: ModelOutcome },
+): void {
+  const { attempt, outcome } = ended;
+  const agent = step.findAgent(ended.agent);
+  if (agent?.phase !== 'asking' || agent.attempts !== attempt) return;
   step.slots.modelUsed -= 1;
-  const ticket = step.rt.asking.get(agent.id)?.ticket;
+  const asking = step.rt.asking.get(agent.id);
+  const ticket = asking?.ticket;
+  // The agent may have been given another model while this one was at work.
+  const model = asking?.model ?? agent.model;
   step.turnsUnderWay.add(agent.id);
   step.after(() => {
     step.rt.asking.delete(agent.id);
@@ -120,18 +126,18 @@ export function onModelEnd(step: Step, id: number, outcome: ModelOutcome): void 
   });
   agent.crashes = 0;
   if (outcome.kind === 'answer') {
-    if (ticket !== undefined) paceAnswered(step, ledger.model, ticket, outcome.usage.output);
-    settle(step, agent, ledger, outcome.usage);
-    onAnswer(step, agent, id, outcome);
+    if (ticket !== undefined) paceAnswered(step, model, ticket, outcome.usage.output);
+    settle(step, agent, { model, usage: outcome.usage });
+    onAnswer(step, agent, attempt, outcome);
     return;
   }
   const nothing: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-  settle(step, agent, ledger, outcome.kind === 'cut' && outcome.receivedBytes > 0 ? null : nothing);
+  const isCut = outcome.kind === 'cut' && outcome.receivedBytes > 0;
+  settle(step, agent, { model, usage: isCut ? null : nothing });
   if (outcome.kind !== 'refused') return onLoss(step, agent, outcome);
   // The pool's business: the agent waits with all others, and is not the one that counts.
   const { retryAtMs } = outcome;
-  if (ticket !== undefined)
-    paceRefused(step, ledger.model, { ticket, retryAtMs, random: step.rt.random.next() });
+  if (ticket !== undefined) paceRefused(step, model, { ticket, retryAtMs, random: step.rt.random.next() });
   startRound(step, agent);
 }
 
@@ -139,16 +145,15 @@ type Loss = Exclude<ModelOutcome, { kind: 'answer' | 'refused' }>;
 
 function onLoss(step: Step, agent: AgentRecord, outcome: Loss): void {
   const { rt } = step;
-  const turn = step.turn(agent.turn);
   const provider = providerOf(agent.model);
   const random = rt.random.next();
-  const facts = { nowMs: step.nowMs, tries: turn.tries, random, model: agent.model };
+  const facts = { nowMs: step.nowMs, tries: agent.tries, random, model: agent.model };
   const next = afterLoss(outcome, facts, limits);
   if (outcome.kind === 'rejected' && outcome.code === 'wrongKey')
     step.after(() => rt.model.setKey(provider, null));
   switch (next.kind) {
     case 'again':
-      step.store.update('turn', turn.id, { tries: turn.tries + 1 });
+      agent.tries += 1;
       return parkUntil(step, agent, 'timer', next.atMs);
     case 'key':
       return waitForKey(step, agent, provider);
@@ -165,16 +170,18 @@ function onAnswer(
   attempt: number,
   answer: { blocks: readonly Block[]; stop: StopReason; usage: Usage },
 ): void {
-  const turn = step.turn(agent.turn);
+  const turn = agent.turn;
   const blocks = storable(answer.blocks, attempt);
   const judgement = judge(blocks, answer.stop, limits);
   const { stop, usage } = answer;
   const entry =
     blocks.length === 0
       ? 0
-      : step.addEntry(agent, turn.id, { kind: 'answer', model: agent.model, blocks, stop, usage });
-  const empties = judgement.kind === 'again' && judgement.empty ? turn.empties + 1 : 0;
-  step.store.update('turn', turn.id, { rounds: turn.rounds + 1, tries: 0, empties });
+      : step.addEntry(agent, turn, { kind: 'answer', model: agent.model, blocks, stop, usage });
+  const empties = judgement.kind === 'again' && judgement.empty ? agent.empties + 1 : 0;
+  agent.rounds += 1;
+  agent.tries = 0;
+  agent.empties = empties;
   switch (judgement.kind) {
     case 'calls':
       return plan(step, agent, entry, judgement.calls);
@@ -187,7 +194,7 @@ function onAnswer(
         const text = `${agent.model} gave no usable answer ${empties} times in a row. Send the task again, or choose another model.`;
         return endTurn(step, agent, { outcome: 'failed', text, answer: entry });
       }
-      if (judgement.note !== null) step.addEntry(agent, turn.id, { kind: 'note', text: judgement.note });
+      if (judgement.note !== null) step.addEntry(agent, turn, { kind: 'note', text: judgement.note });
       return nextRound(step, agent);
     }
   }
@@ -237,8 +244,7 @@ function planCall(step: Step, agent: AgentRecord, call: CallRecord, { planned, o
 
 /** The turn goes on, unless it has gone on too long. */
 export function nextRound(step: Step, agent: AgentRecord): void {
-  const turn = step.turn(agent.turn);
-  if (turn.rounds >= limits.rounds) {
+  if (agent.rounds >= limits.rounds) {
     const text = `The turn was ended after ${limits.rounds} rounds without a final answer. Send a smaller task.`;
     return endTurn(step, agent, { outcome: 'failed', text, answer: 0 });
   }

@@ -25,7 +25,7 @@ export interface Birth {
   readonly place: number;
   readonly key: string | null;
   /** The prefix that it shares with the agent it was forked from. */
-  readonly fork?: { readonly forkAgent: number; readonly forkEntry: number; readonly bytes: number };
+  readonly fork?: Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'bytes' | 'attempts'>;
 }
 
 /**
@@ -220,6 +220,12 @@ const blank = {
   rank: 5,
   crashes: 0,
   urgency: 0,
+  attempts: 0,
+  heldMicroUsd: 0,
+  heldTokens: 0,
+  rounds: 0,
+  tries: 0,
+  empties: 0,
   microUsd: 0,
   tokens: 0,
   bAgents: 0,

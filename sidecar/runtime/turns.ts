@@ -32,9 +32,6 @@ export function insertTurn(step: Step, start: TurnStart): number {
     last: 0,
     bytes: 0,
     result: null,
-    rounds: 0,
-    tries: 0,
-    empties: 0,
     ended: 0,
   };
   return step.store.insert('turn', { ...start, ...none, started: step.nowMs });
@@ -52,6 +49,9 @@ export function openTurn(step: Step, agent: AgentRecord, turn: number, urgency: 
   agent.turn = turn;
   agent.urgency = urgency;
   agent.crashes = 0;
+  agent.rounds = 0;
+  agent.tries = 0;
+  agent.empties = 0;
   agent.halted = 0;
   startRound(step, agent);
 }

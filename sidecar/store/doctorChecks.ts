@@ -54,10 +54,6 @@ function points(table: TableName, column: string, to: TableName): Check {
   };
 }
 
-const held = (column: string): string =>
-  `(SELECT ifnull(sum(ledger.${column}), 0) FROM ledger INDEXED BY "ledger.open"
-    WHERE ledger.state = 'open' AND ledger.agent = own.id)`;
-
 const lineage: readonly Check[] = [
   {
     invariant: 'I9',
@@ -82,8 +78,8 @@ const lineage: readonly Check[] = [
   rollup('bDone', `(own.phase = 'idle' AND own.outcome IS 'done')`),
   rollup('bMicroUsd', 'own.microUsd'),
   rollup('bTokens', 'own.tokens'),
-  rollup('bHeldMicroUsd', held('heldMicroUsd')),
-  rollup('bHeldTokens', held('heldTokens')),
+  rollup('bHeldMicroUsd', 'own.heldMicroUsd'),
+  rollup('bHeldTokens', 'own.heldTokens'),
   {
     invariant: 'I16',
     about: 'the order of the tree follows from the counts',
@@ -165,10 +161,10 @@ const calls: readonly Check[] = [
   },
   {
     invariant: 'I7',
-    about: 'money is held only for a turn in flight',
-    message: 'The reservation is open and its turn is not.',
-    table: 'ledger',
-    broken: `own.state = 'open' AND NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = own.agent AND agent.turn = own.turn)`,
+    about: 'money is held only for a request in flight',
+    message: 'Something is held for a request of the agent, and it has none in flight.',
+    table: 'agent',
+    broken: `own.phase <> 'asking' AND (own.heldMicroUsd <> 0 OR own.heldTokens <> 0)`,
   },
   counter(
     'requests',

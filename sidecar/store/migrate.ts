@@ -20,7 +20,33 @@ export interface Format {
   readonly steps: readonly ((database: Database) => void)[];
 }
 
-export const format: Format = { version: schemaVersion, create: schemaSql(), steps: [] };
+/**
+ * From 1 to 2: what a request in flight holds, and how far the open turn is, move to the agent's row. Numbers of
+ * attempts go on above those of the ledger, whose ids named them until now.
+ */
+function attemptsToAgents(database: Database): void {
+  for (const column of ['attempts', 'heldMicroUsd', 'heldTokens', 'rounds', 'tries', 'empties'])
+    database.exec(`ALTER TABLE agent ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+  database.exec(`
+    UPDATE agent SET (rounds, tries, empties) =
+      (SELECT rounds, tries, empties FROM turn WHERE turn.id = agent.turn) WHERE turn <> 0;
+    UPDATE agent SET (heldMicroUsd, heldTokens) = (SELECT sum(heldMicroUsd), sum(heldTokens)
+      FROM ledger WHERE ledger.agent = agent.id AND ledger.state = 'open')
+      WHERE id IN (SELECT agent FROM ledger WHERE state = 'open');
+    UPDATE agent SET attempts = (SELECT ifnull(max(id), 0) FROM ledger);
+    DROP INDEX "ledger.open";
+    DELETE FROM ledger WHERE state = 'open';
+    ALTER TABLE ledger ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;
+    UPDATE ledger SET attempt = id;
+    ALTER TABLE ledger DROP COLUMN heldMicroUsd;
+    ALTER TABLE ledger DROP COLUMN heldTokens;
+    ALTER TABLE turn DROP COLUMN rounds;
+    ALTER TABLE turn DROP COLUMN tries;
+    ALTER TABLE turn DROP COLUMN empties;
+  `);
+}
+
+export const format: Format = { version: schemaVersion, create: schemaSql(), steps: [attemptsToAgents] };
 
 /**
  * Brings a database to the format of this build. Nobody else may have it open.

@@ -10,7 +10,7 @@ import type { IndexName, IndexSpec, TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -64,6 +64,12 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     closed: integer,
     revision: integer,
     halted: integer,
+    attempts: integer,
+    heldMicroUsd: integer,
+    heldTokens: integer,
+    rounds: integer,
+    tries: integer,
+    empties: integer,
     microUsd: integer,
     tokens: integer,
     bAgents: integer,
@@ -100,9 +106,6 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     cause: text,
     sender: integer,
     outcome: textOrNull,
-    rounds: integer,
-    tries: integer,
-    empties: integer,
     started: integer,
     ended: integer,
     answer: integer,
@@ -167,10 +170,9 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   ledger: {
     agent: integer,
     turn: integer,
+    attempt: integer,
     round: integer,
     state: text,
-    heldMicroUsd: integer,
-    heldTokens: integer,
     microUsd: integer,
     input: integer,
     output: integer,

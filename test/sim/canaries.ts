@@ -81,9 +81,10 @@ const switches: Partial<Record<Canary, Switch>> = {
     }),
   reservationNotTaken: () => ({
     spoil: {
-      insert: (table, row) => (table === 'ledger' ? { ...row, heldTokens: 0, heldMicroUsd: 0 } : row),
       update: (table, _id, patch) =>
-        table === 'agent' ? without(patch, 'bHeldTokens', 'bHeldMicroUsd') : patch,
+        table === 'agent'
+          ? without(patch, 'heldTokens', 'heldMicroUsd', 'bHeldTokens', 'bHeldMicroUsd')
+          : patch,
     },
   }),
   slotLeaked: (sim) => ({

@@ -5,19 +5,23 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
-import type { AgentRecord } from '../../sidecar/core/rows.ts';
+import type { AgentRecord, LedgerRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
 import { recount } from './recount.ts';
 import type { Sim } from './sim.ts';
 import type { Call, Said } from './workload.ts';
 
+/** An attempt is numbered within its agent. */
+export const nameOf = (request: { readonly agent: number; readonly attempt: number }): string =>
+  `${request.agent}.${request.attempt}`;
+
 export class Checks {
   readonly #sim: Sim;
   readonly #facts: Fact[] = [];
   #factsHeld = 0;
-  /** Attempts in flight in this process, by their rows. */
-  readonly #asking = new Set<number>();
+  /** Attempts in flight in this process, by the agents that asked. */
+  readonly #asking = new Map<number, number>();
   /** Calls with a command slot that run in this process. */
   readonly #running = new Set<number>();
   /** Calls that were run, in any process. */
@@ -25,12 +29,13 @@ export class Checks {
   /** Agents as the last news about them left them. */
   readonly #told = new Map<number, Readonly<AgentRecord>>();
   /** Times that the server named with a refusal, by attempt; and the latest that the runtime has heard of. */
-  readonly #named = new Map<number, number>();
+  readonly #named = new Map<string, number>();
   #pauseUntilMs = 0;
   /** Starts of others, by root that has a turn in the queue meanwhile. */
   readonly #passedOver = new Map<number, number>();
   #lends = 0;
   #lastEntry = 0;
+  #lastLedger = 0;
   #commitsSinceRecount = 0;
 
   constructor(sim: Sim) {
@@ -41,32 +46,25 @@ export class Checks {
 
   asked(request: ModelRequest): void {
     const { disk } = this.#sim;
-    const ledger = disk.row('ledger', request.attempt);
     const agent = disk.row('agent', request.agent);
-    if (ledger?.state !== 'open')
-      this.#sim.fail('S1', `attempt ${request.attempt} was asked without its row`);
+    if (agent?.attempts !== request.attempt)
+      this.#sim.fail('S1', `attempt ${nameOf(request)} was asked before its agent's row says so`);
     if (agent?.phase !== 'asking')
       this.#sim.fail('S2', `agent ${request.agent} is asked for while it is ${agent?.phase}`);
-    if (this.#sim.model?.asked.has(request.attempt))
-      this.#sim.fail('S4', `attempt ${request.attempt} was asked twice`);
+    if (this.#sim.model?.asked.has(nameOf(request)))
+      this.#sim.fail('S4', `attempt ${nameOf(request)} was asked twice`);
     const wallMs = this.#sim.world.wallMs();
     if (wallMs < this.#pauseUntilMs && this.#sim.swarm.jumps === 0) {
       this.#sim.fail(
         'pace',
-        `attempt ${request.attempt} leaves ${this.#pauseUntilMs - wallMs} ms before the server said`,
+        `attempt ${nameOf(request)} leaves ${this.#pauseUntilMs - wallMs} ms before the server said`,
       );
     }
     if (agent !== undefined) this.#fair(agent);
-    this.#asking.add(request.attempt);
-    for (const other of this.#asking) {
-      const row = disk.row('ledger', other);
-      if (other !== request.attempt && row?.agent === request.agent && row.state === 'open') {
-        this.#sim.fail(
-          'S2',
-          `agent ${request.agent} has two requests in flight: ${other}, ${request.attempt}`,
-        );
-      }
-    }
+    const other = this.#asking.get(request.agent);
+    if (other !== undefined && !this.#isSettled(request.agent))
+      this.#sim.fail('S2', `agent ${request.agent} has two requests in flight: ${other}, ${request.attempt}`);
+    this.#asking.set(request.agent, request.attempt);
   }
 
   /**
@@ -93,14 +91,14 @@ export class Checks {
   }
 
   /** A request was refused, and the server may have named a time. */
-  refused(attempt: number, retryAtMs: number | null): void {
-    if (retryAtMs !== null) this.#named.set(attempt, retryAtMs);
+  refused(request: ModelRequest, retryAtMs: number | null): void {
+    if (retryAtMs !== null) this.#named.set(nameOf(request), retryAtMs);
   }
 
   /** What a provider demands of a conversation (case 99), and that nothing is told twice. */
   history(request: ModelRequest, items: readonly Item[]): void {
     const open = new Set<string>();
-    const who = `the history of agent ${request.agent}, attempt ${request.attempt},`;
+    const who = `the history of attempt ${nameOf(request)}`;
     if (items[0]?.kind !== 'user') this.#sim.fail('S5', `${who} does not start with a message`);
     for (const item of items) {
       if (item.kind === 'result') {
@@ -129,7 +127,7 @@ export class Checks {
 
   sameBytes(request: ModelRequest, first: readonly Item[], second: readonly Item[]): void {
     if (JSON.stringify(first) === JSON.stringify(second)) return;
-    this.#sim.fail('S5', `attempt ${request.attempt} sends other bytes when it is sent again`);
+    this.#sim.fail('S5', `attempt ${nameOf(request)} sends other bytes when it is sent again`);
   }
 
   started(call: number): void {
@@ -223,6 +221,25 @@ export class Checks {
     this.#lends += 1;
   }
 
+  /** Whether the commit whose effects run now has settled a request of the agent: its news come after its effects. */
+  #isSettled(agent: number): boolean {
+    const { rows, next } = this.#sim.disk.table('ledger');
+    for (let id = this.#lastLedger + 1; id < next; id++) if (rows.get(id)?.['agent'] === agent) return true;
+    return false;
+  }
+
+  /** Its request is no longer in flight. One that was given up is not listened to any more. */
+  #settled(row: Readonly<LedgerRecord> | undefined): void {
+    if (row === undefined) return;
+    this.#lastLedger = Math.max(this.#lastLedger, row.id);
+    const attempt = this.#asking.get(row.agent);
+    // The next attempt may have left in the same commit, and is the one in flight then.
+    if (attempt === row.attempt) this.#asking.delete(row.agent);
+    if (attempt === undefined || row.state !== 'settled') return;
+    const namedMs = this.#named.get(nameOf({ agent: row.agent, attempt })) ?? 0;
+    this.#pauseUntilMs = Math.max(this.#pauseUntilMs, namedMs);
+  }
+
   /** News must name all that the commit changed, and entries without a gap (S9). */
   published(news: News): void {
     const { disk, store } = this.#sim;
@@ -230,12 +247,8 @@ export class Checks {
       this.#sim.fail('S9', `a commit changed ${what}, and its news do not say so`);
     for (const { table, id, columns } of store?.takeTouched() ?? []) {
       if (table === 'agent') this.#touchedAgent(id, news, missing);
-      else if (table === 'ledger' && disk.row('ledger', id)?.state !== 'open') {
-        this.#asking.delete(id);
-        // An attempt that was given up is not listened to any more.
-        const heard = disk.row('ledger', id)?.state === 'settled';
-        if (heard) this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#named.get(id) ?? 0);
-      } else if (table === 'call') {
+      else if (table === 'ledger') this.#settled(disk.row('ledger', id));
+      else if (table === 'call') {
         const call = disk.row('call', id);
         if (call?.open === 0) this.#running.delete(id);
         // What an adapter found out is nobody's news until the call moves.

@@ -10,6 +10,7 @@ import type { Block } from '../../sidecar/protocol/entry.ts';
 import type { LimitReading } from '../../sidecar/core/terms.ts';
 import { hash } from './chance.ts';
 import { say, standing, type Say } from './script.ts';
+import { nameOf } from './checks.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
 
@@ -18,7 +19,7 @@ const price = { input: 3_000_000, output: 15_000_000, cacheRead: 300_000, cacheW
 
 export class FakeModel implements Model {
   /** Attempts that this process has asked; those in flight are counted against its slots. */
-  readonly asked = new Set<number>();
+  readonly asked = new Set<string>();
   readonly #sim: Sim;
   readonly #process: Process;
   #hasKey: boolean;
@@ -57,7 +58,7 @@ export class FakeModel implements Model {
     const sim = this.#sim;
     sim.effect(`ask ${request.agent} attempt ${request.attempt}`);
     sim.check.asked(request);
-    this.asked.add(request.attempt);
+    this.asked.add(nameOf(request));
     const { chance, world, odds, swarm } = sim;
     let cancelled = false;
     const send = (event: ModelEvent): void => {
@@ -89,7 +90,7 @@ export class FakeModel implements Model {
       this.#after(tookMs / 4, () => send({ kind: 'limits', limits: this.#limits(), sinceMs: tookMs / 4 }));
     if (chance.hits(0.1)) this.#after(tookMs / 2, () => send({ kind: 'text', text: 'streamed' }));
     this.#after(tookMs, () => {
-      if (outcome.kind === 'refused' && !gone()) this.#sim.check.refused(request.attempt, outcome.retryAtMs);
+      if (outcome.kind === 'refused' && !gone()) this.#sim.check.refused(request, outcome.retryAtMs);
       send({ kind: 'end', outcome });
     });
   }
@@ -172,8 +173,8 @@ export class FakeModel implements Model {
     const blocks: Block[] = said.text === '' ? [] : [{ kind: 'text', text: said.text }];
     said.calls.forEach((call, index) => {
       // Some providers give equal keys, or none (case 99).
-      const odd = hash(request.attempt, index) % 16;
-      const key = odd === 0 ? '' : odd === 1 ? 'same' : `k${request.attempt}.${index}`;
+      const odd = hash(nameOf(request), index) % 16;
+      const key = odd === 0 ? '' : odd === 1 ? 'same' : `k${nameOf(request)}.${index}`;
       const input = typeof call.input === 'string' ? call.input : JSON.stringify(call.input);
       blocks.push({ kind: 'call', key, tool: call.tool, input });
     });

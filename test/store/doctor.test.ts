@@ -40,8 +40,6 @@ function healthy(): { readonly database: Database.Database; readonly store: Sqli
       bDone: 1,
       bMicroUsd: 6,
       bTokens: 60,
-      bHeldMicroUsd: 5,
-      bHeldTokens: 50,
     };
     store.insert('agent', agentRow({ ...lead, ...sums, microUsd: 1, tokens: 10 }));
     const child = { parent: 1, depth: 1, profile, place };
@@ -60,8 +58,6 @@ function healthy(): { readonly database: Database.Database; readonly store: Sqli
           tokens: 50,
           bMicroUsd: 5,
           bTokens: 50,
-          bHeldMicroUsd: 5,
-          bHeldTokens: 50,
           bWaiting: 1,
           bNeeds: 1,
         },
@@ -82,7 +78,7 @@ function healthy(): { readonly database: Database.Database; readonly store: Sqli
     store.insert('waiting', { wait: 1, turn: 2 });
     store.insert('outcome', { parent: 1, child: 3, turn: 3, outcome: 'done', revision: 0 });
     store.insert('request', requestRow({ agent: 2, turn: 2, call: 1 }));
-    store.insert('ledger', ledgerRow({ agent: 2, turn: 2, heldMicroUsd: 5, heldTokens: 50 }));
+    store.insert('ledger', ledgerRow({ agent: 2, turn: 2 }));
     store.insert('change', changeRow({ agent: 2, base: profile }));
     store.insert('ready', { slot: 'model', urgency: 1, root: 1, agent: 2, call: 0 });
     store.insert('timer', { due: 1, kind: 'wait', agent: 1, ref: 1 });
@@ -115,7 +111,7 @@ const breaks: readonly (readonly [sql: string, invariant: string, table: string,
     ['UPDATE agent SET openChildren = 0 WHERE id = 1', 'I9', 'agent', [1]],
     ['UPDATE agent SET bAgents = 4 WHERE id = 1', 'I9', 'agent', [1]],
     ['UPDATE agent SET bMicroUsd = 4 WHERE id = 2', 'I9', 'agent', [1, 2]],
-    ['UPDATE agent SET bHeldMicroUsd = 0 WHERE id = 1', 'I9', 'agent', [1]],
+    ['UPDATE agent SET bHeldMicroUsd = 1 WHERE id = 1', 'I9', 'agent', [1]],
     ['UPDATE agent SET rank = 4 WHERE id = 2', 'I16', 'agent', [2]],
     ['UPDATE agent SET queued = 0 WHERE id = 2', 'I9', 'agent', [2]],
     ["UPDATE agent SET phase = 'idle', why = NULL WHERE id = 2", 'I16', 'agent', [2]],
@@ -130,7 +126,7 @@ const breaks: readonly (readonly [sql: string, invariant: string, table: string,
     ["UPDATE call SET state = 'done', open = 0 WHERE id = 1", 'I3', 'call', [1]],
     ['DELETE FROM entry WHERE id = 3', 'I3', 'call', [2]],
     ["UPDATE turn SET state = 'ended', outcome = 'done' WHERE id = 2", 'I3', 'call', [1]],
-    ['UPDATE ledger SET turn = 1', 'I7', 'ledger', [1]],
+    ['UPDATE agent SET heldTokens = 1, bHeldTokens = 1 WHERE id = 3', 'I7', 'agent', [3]],
     ["UPDATE request SET state = 'answered'", 'I9', 'agent', [2]],
     ["UPDATE change SET state = 'accepted'", 'I9', 'agent', [2]],
     ["UPDATE entry SET body = 'torn {' WHERE id = 1", 'I2', 'entry', [1]],
