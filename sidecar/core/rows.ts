@@ -119,7 +119,10 @@ export interface TurnRecord {
   /** The text that starts it, while it is queued; null once it is an entry. */
   text: string | null;
   outcome: Outcome | null;
-  /** What it said last, at most 2 KB, for lists and notices. */
+  /**
+   * Why it ended as it did, at most 2 KB. Empty when it is done: its answer says that, and to write it here too would
+   * make a full page of two half ones.
+   */
   brief: string;
   /** Entry that holds the whole of it; 0: none. */
   answer: number;

@@ -1,8 +1,9 @@
 // From a call's row to what an adapter is asked to do.
 
-import { parseInput } from '../core/answer.ts';
+import { parseInput, textOf } from '../core/answer.ts';
 import { must } from '../core/assert.ts';
-import type { AgentRecord, CallRecord, EntryRecord } from '../core/rows.ts';
+import type { AgentRecord, CallRecord, EntryRecord, TurnRecord } from '../core/rows.ts';
+import { head } from '../core/text.ts';
 import type { EntryBody } from '../protocol/entry.ts';
 import { agentId, callId, turnId } from '../protocol/ids.ts';
 import type { JsonObject } from '../protocol/json.ts';
@@ -17,6 +18,13 @@ export function bodyOf(store: Store, entry: EntryRecord): EntryBody {
     must(store.blobText(entry.blob), 'the text of an entry is in the store', { entry: entry.id });
   const body: EntryBody = JSON.parse(json);
   return body;
+}
+
+/** What an ended turn said last, or why it failed; at most `limits.briefChars` characters. */
+export function briefOf(store: Store, turn: TurnRecord): string {
+  const answer = turn.brief === '' ? store.get('entry', turn.answer) : undefined;
+  const body = answer === undefined ? null : bodyOf(store, answer);
+  return body?.kind === 'answer' ? head(textOf(body.blocks), limits.briefChars) : turn.brief;
 }
 
 /** The arguments that the model wrote for a call. They were complete JSON when the call was planned. */

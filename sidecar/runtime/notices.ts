@@ -5,6 +5,7 @@
 
 import { foldOutcomes, noticeDue, type Told } from '../core/notice.ts';
 import type { AgentRecord, OutcomeRecord } from '../core/rows.ts';
+import { briefOf } from './jobs.ts';
 import { limits } from './limits.ts';
 import type { Step } from './step.ts';
 import { clearTimers, hasTimer, setTimer } from './timers.ts';
@@ -13,7 +14,11 @@ import { insertTurn, openTurn } from './turns.ts';
 /** What one outcome says. */
 export function toldOf(step: Step, row: OutcomeRecord): Told {
   const turn = step.turn(row.turn);
-  return { name: step.agent(row.child).name, outcome: row.outcome, brief: turn.result ?? turn.brief };
+  return {
+    name: step.agent(row.child).name,
+    outcome: row.outcome,
+    brief: turn.result ?? briefOf(step.store, turn),
+  };
 }
 
 /** Takes all outcomes that the agent has not heard, as text of at most limits.noticeBytes; null when there are none. */

@@ -97,7 +97,7 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   step.store.update('turn', turn, {
     state: 'ended',
     outcome: ending.outcome,
-    brief: head(ending.text, limits.briefChars),
+    brief: ending.outcome === 'done' && ending.answer !== 0 ? '' : head(ending.text, limits.briefChars),
     answer: ending.answer,
     last,
     bytes: agent.bytes,

@@ -1,8 +1,9 @@
 // What must hold when nothing is left to happen: everybody has ended or is parked for a reason that a checker
 // accepts, nothing is held, and what was said arrived once.
 
+import { textOf } from '../../sidecar/core/answer.ts';
 import type { EntryBody } from '../../sidecar/protocol/entry.ts';
-import type { AgentRecord, EntryRecord } from '../../sidecar/core/rows.ts';
+import type { AgentRecord, EntryRecord, TurnRecord } from '../../sidecar/core/rows.ts';
 import { recount } from './recount.ts';
 import type { Sim } from './sim.ts';
 
@@ -56,13 +57,16 @@ function holding(sim: Sim): string | null {
   return null;
 }
 
+function bodyIn(sim: Sim, entry: Readonly<EntryRecord>): EntryBody {
+  const blob = sim.disk.row('blob', entry.blob)?.bytes;
+  return JSON.parse(entry.body ?? Buffer.from(blob ?? []).toString()) as EntryBody;
+}
+
 function bodies(sim: Sim): Map<number, { entry: Readonly<EntryRecord>; body: EntryBody }[]> {
   const of = new Map<number, { entry: Readonly<EntryRecord>; body: EntryBody }[]>();
   for (const entry of sim.disk.rows('entry')) {
-    const blob = sim.disk.row('blob', entry.blob)?.bytes;
-    const json = entry.body ?? Buffer.from(blob ?? []).toString();
     const list = of.get(entry.agent) ?? [];
-    list.push({ entry, body: JSON.parse(json) as EntryBody });
+    list.push({ entry, body: bodyIn(sim, entry) });
     of.set(entry.agent, list);
   }
   return of;
@@ -110,6 +114,14 @@ function strangers(
   return null;
 }
 
+/** What an ended turn said last: its answer, or the brief that stands in for one. */
+function saidLast(sim: Sim, turn: Readonly<TurnRecord>): string {
+  const entry = turn.brief === '' ? sim.disk.row('entry', turn.answer) : undefined;
+  if (entry === undefined) return turn.brief;
+  const body = bodyIn(sim, entry);
+  return body.kind === 'answer' ? textOf(body.blocks) : '';
+}
+
 function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly EntryBody[]): Wrong | null {
   let heard = 0;
   const words = new Map<string, number>();
@@ -136,7 +148,9 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
   for (const [name, count] of words) {
     const turns = sim.disk
       .rows('turn')
-      .filter((turn) => turn.brief === name && sim.disk.row('agent', turn.agent)?.parent === agent.id);
+      .filter(
+        (turn) => saidLast(sim, turn) === name && sim.disk.row('agent', turn.agent)?.parent === agent.id,
+      );
     if (count > turns.length)
       return { check: 'S8', message: `agent ${agent.id} heard "${name}" ${count} times` };
   }
@@ -148,7 +162,8 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
   const excuses = sim.excused.get(agent.id);
   for (const turn of sim.disk.rows('turn')) {
     if (turn.agent !== agent.id || turn.state !== 'ended') continue;
-    const { brief, outcome } = turn;
+    const { outcome } = turn;
+    const brief = saidLast(sim, turn);
     const odd = (why: string): Wrong => ({
       check: 'words',
       message: `turn ${turn.id} of agent ${agent.id} is ${outcome} with "${brief}": ${why}`,

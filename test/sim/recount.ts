@@ -151,7 +151,11 @@ function turns(disk: FakeDisk): string | null {
 
 /** Whether somebody in the agent's lineage had a limit of money or tokens when it asked. */
 function isLimited(disk: FakeDisk, agent: Readonly<AgentRecord>, lowered: ReadonlySet<number>): boolean {
-  for (let at: Readonly<AgentRecord> | undefined = agent; at !== undefined; at = disk.row('agent', at.parent)) {
+  for (
+    let at: Readonly<AgentRecord> | undefined = agent;
+    at !== undefined;
+    at = disk.row('agent', at.parent)
+  ) {
     if (lowered.has(at.id)) return false;
     if (at.maxMicroUsd !== null || at.maxTokens !== null) return true;
   }
