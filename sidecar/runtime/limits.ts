@@ -201,9 +201,12 @@ export const limits = {
   writerCacheKib: 2 * 1024,
   readerCacheKib: 2 * 1024,
   /** Bytes of the WAL file that are kept when it starts over; the rest is given back to the disk. */
-  walKeptBytes: 16 * 1024 * 1024,
-  /** Pages of the log (16 MB) from which the worker copies it into the database. */
-  walLongFrames: 4_096,
+  walKeptBytes: 24 * 1024 * 1024,
+  /**
+   * Pages of the log (24 MB) from which the worker copies it into the database. At 16 MB a child of a swarm writes
+   * 5 % more, because a page that is still being filled is copied more often; at 32 MB no less.
+   */
+  walLongFrames: 6_144,
   /** Pages of the log (256 MB) at which the loop waits until it is copied: the disk is slower than the fleet. */
   walHardFrames: 65_536,
   /** The longest that the loop waits there; a disk that is slower still lets the log grow until the next look. */
