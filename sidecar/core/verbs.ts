@@ -6,6 +6,7 @@
 
 import type { Isolation } from '../protocol/agent.ts';
 import type { Json, JsonObject } from '../protocol/json.ts';
+import { must } from './assert.ts';
 import type { ToolSpec } from './terms.ts';
 import { isolations } from './values.ts';
 
@@ -160,9 +161,18 @@ export interface SpawnTask {
   readonly name: string | null;
 }
 
+/** The tasks of a batch. Those of a template are written out one by one: 100,000 at once were 60 MB a batch. */
+export interface SpawnTasks {
+  readonly length: number;
+  /** The names that were given, in order. */
+  readonly names: readonly string[];
+  /** The task at an index from 0 below `length`. */
+  at(index: number): SpawnTask;
+}
+
 export interface SpawnVerb {
   readonly kind: 'spawn_agent';
-  readonly tasks: readonly SpawnTask[];
+  readonly tasks: SpawnTasks;
   readonly profile: string | null;
   readonly isolation: Isolation | null;
   readonly model: string | null;
@@ -216,13 +226,17 @@ function parseTask(value: Json): SpawnTask | string {
   return { task: value['task'], name };
 }
 
-function parseTasks(input: JsonObject): readonly SpawnTask[] | string {
+function parseTasks(input: JsonObject): SpawnTasks | string {
   const { tasks: list, template, items } = input;
   if (template !== undefined || items !== undefined) {
     if (!isString(template) || !isStrings(items) || items.length === 0 || list !== undefined) {
       return 'Give either "tasks", or "template" (a text) with "items" (a list of texts that is not empty).';
     }
-    return items.map((item) => ({ task: template.replaceAll('{item}', () => item), name: null }));
+    return {
+      length: items.length,
+      names: [],
+      at: (index) => ({ task: template.replaceAll('{item}', () => items[index] ?? ''), name: null }),
+    };
   }
   if (!Array.isArray(list) || list.length === 0) return '"tasks" is a list with at least one task.';
   const tasks: SpawnTask[] = [];
@@ -231,7 +245,11 @@ function parseTasks(input: JsonObject): readonly SpawnTask[] | string {
     if (typeof task === 'string') return task;
     tasks.push(task);
   }
-  return tasks;
+  return {
+    length: tasks.length,
+    names: tasks.flatMap(({ name }) => (name === null ? [] : [name])),
+    at: (index) => must(tasks[index], 'a task of a batch is asked for by its index', { index }),
+  };
 }
 
 function parseSpawn(input: JsonObject): Verb {

@@ -2,7 +2,7 @@
 
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { firstLine } from '../core/text.ts';
-import { parseVerb, type SpawnTask, type SpawnVerb } from '../core/verbs.ts';
+import { parseVerb, type SpawnTasks, type SpawnVerb } from '../core/verbs.ts';
 import type { Isolation, Mode } from '../protocol/agent.ts';
 import { callId } from '../protocol/ids.ts';
 import { openCall } from './calls.ts';
@@ -102,8 +102,7 @@ function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string |
     return `There is no profile "${verb.profile}". There are: ${profileNames()}.`;
   }
   const names = new Set<string>();
-  for (const { name } of verb.tasks) {
-    if (name === null) continue;
+  for (const name of verb.tasks.names) {
     if (names.has(name)) return `Two tasks are named "${name}". Names must differ.`;
     names.add(name);
   }
@@ -136,7 +135,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   const problem = progress.next === 0 ? null : spawnProblem(step, agent, verb.tasks.length - progress.next);
   if (problem !== null) {
     step.after(() => void step.rt.batches.delete(call.id));
-    const text = `${namesText(verb.tasks.slice(0, progress.next), progress)} Then no more: ${problem}`;
+    const text = `${namesText(verb.tasks, progress.next, progress)} Then no more: ${problem}`;
     finishCall(step, agent, call, { status: 'error', text });
     return;
   }
@@ -153,8 +152,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   };
   const instead: Record<number, string> = { ...progress.instead };
   for (let i = progress.next; i < end; i++) {
-    const task = verb.tasks[i];
-    if (task === undefined) break;
+    const task = verb.tasks.at(i);
     const wanted = task.name ?? generatedName(progress, i);
     const name = freeName(step, agent.id, wanted);
     if (name !== wanted) instead[i] = name;
@@ -171,19 +169,20 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     return;
   }
   step.after(() => void step.rt.batches.delete(call.id));
-  finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, done) });
+  finishCall(step, agent, call, { status: 'ok', text: namesText(verb.tasks, end, done) });
 }
 
 const generatedName = (progress: SpawnProgress, index: number): string =>
   `agent-${progress.before + index + 1}`;
 
-function namesText(tasks: readonly SpawnTask[], progress: SpawnProgress): string {
-  const names = tasks.map(
-    (task, index) => progress.instead[index] ?? task.name ?? generatedName(progress, index),
-  );
-  const count = `Started ${names.length} agent${names.length === 1 ? '' : 's'}: `;
-  if (names.length <= limits.namesListed) return `${count}${names.join(', ')}.`;
-  return `${count}${names.slice(0, 3).join(', ')}, … ${names.at(-1) ?? ''}. Use list_agents for all names.`;
+/** What the model is told of the first `count` tasks, which were started. */
+function namesText(tasks: SpawnTasks, count: number, progress: SpawnProgress): string {
+  const nameAt = (index: number): string =>
+    progress.instead[index] ?? tasks.at(index).name ?? generatedName(progress, index);
+  const started = `Started ${count} agent${count === 1 ? '' : 's'}: `;
+  if (count <= limits.namesListed)
+    return `${started}${Array.from({ length: count }, (_, index) => nameAt(index)).join(', ')}.`;
+  return `${started}${[0, 1, 2].map(nameAt).join(', ')}, … ${nameAt(count - 1)}. Use list_agents for all names.`;
 }
 
 /** A name that no child of the parent has: the wanted one, or the wanted one with the first free number. */
