@@ -180,9 +180,10 @@ function namesText(tasks: SpawnTasks, count: number, progress: SpawnProgress): s
   const nameAt = (index: number): string =>
     progress.instead[index] ?? tasks.at(index).name ?? generatedName(progress, index);
   const started = `Started ${count} agent${count === 1 ? '' : 's'}: `;
-  if (count <= limits.namesListed)
-    return `${started}${Array.from({ length: count }, (_, index) => nameAt(index)).join(', ')}.`;
-  return `${started}${[0, 1, 2].map(nameAt).join(', ')}, … ${nameAt(count - 1)}. Use list_agents for all names.`;
+  const names = (most: number): string =>
+    Array.from({ length: Math.min(most, count) }, (_, index) => nameAt(index)).join(', ');
+  if (count <= limits.namesListed) return `${started}${names(count)}.`;
+  return `${started}${names(3)}, … ${nameAt(count - 1)}. Use list_agents for all names.`;
 }
 
 /** A name that no child of the parent has: the wanted one, or the wanted one with the first free number. */
