@@ -321,8 +321,17 @@ export const limits = {
   gitMs: 120_000,
   /** Output of one call of git: the status of 100,000 files. More counts as a failure. */
   gitOutputBytes: 16 * 1024 * 1024,
+  /** Calls of git at a time: a swarm starts hundreds at once (case 142). More wait their turn. */
+  gitAtOnce: 8,
   /** New files of the person that a worktree starts with. When there are more, none is taken along. */
   carriedFiles: 1_000,
+  /** Bytes of a changed file of the person that a worktree starts with. A larger one is as it was committed. */
+  carriedFileBytes: 64 * 1024 * 1024,
+  /** Ignored files that are copied into a worktree, and their bytes: keys and settings, not packages. The rest is named. */
+  includedFiles: 2_000,
+  includedBytes: 256 * 1024 * 1024,
+  /** Names that an agent is told of each kind of thing that its worktree lacks. */
+  lackingNamed: 8,
 
   // ------------------------------------------------------------ tools
 

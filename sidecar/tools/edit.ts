@@ -18,7 +18,7 @@ import { spliceOf, spliced } from '../workspace/splice.ts';
 import { unified } from '../workspace/unified.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import { fieldsOf } from './fields.ts';
-import { locate, locateToWrite } from './locate.ts';
+import { locate, locateToWrite, withNews } from './locate.ts';
 import type { Located } from './locate.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
 import type { Tool } from './tool.ts';
@@ -265,7 +265,10 @@ function done(located: Located, before: Uint8Array | null, after: Uint8Array): T
   const diff = unified(located.label, before, after, limits.editEchoBytes);
   return {
     status: 'ok',
-    text: before === null ? `Made ${located.label}.` : `Changed ${located.label}:\n${diff}`,
+    text: withNews(
+      before === null ? `Made ${located.label}.` : `Changed ${located.label}:\n${diff}`,
+      located.news,
+    ),
     touched: [{ path: located.person, written: located.written, before, after }],
   };
 }

@@ -23,6 +23,8 @@ export interface Located {
   /** The edit does not touch the person's file, so its buffer does not matter. */
   readonly isolated: boolean;
   readonly worktree: Worktree | null;
+  /** What the agent is told of a worktree that was made for this call. */
+  readonly news: string | null;
 }
 
 export type LocatedOr = Located | { readonly kind: 'refused'; readonly text: string };
@@ -40,9 +42,13 @@ export async function locateToWrite(worktrees: Worktrees, job: ToolJob, given: s
   const made = await worktrees.ensure(job.agent, job.place.workspace);
   if (made.kind === 'refused') return made;
   const located = await locateIn(job, given, made.worktree);
-  if (located.kind === 'located')
-    await carry(made.worktree, { person: located.person, relative: located.label });
-  return located;
+  if (located.kind === 'refused') return located;
+  if (linkOf(made.worktree, located.person) !== null) {
+    const text = `${located.label} is behind a link to the person's own folder, and is not written from a worktree.`;
+    return { kind: 'refused', text };
+  }
+  await carry(made.worktree, { person: located.person, relative: located.label });
+  return { ...located, news: made.news };
 }
 
 async function locateIn(job: ToolJob, given: string, worktree: Worktree | null): Promise<LocatedOr> {
@@ -60,10 +66,20 @@ async function locateIn(job: ToolJob, given: string, worktree: Worktree | null):
     protected: isProtected(person.relative),
     isolated: isolation === 'worktree',
     worktree,
+    news: null,
   };
-  if (worktree === null) return { ...located, written: person.real, read: person.real };
+  const own = { ...located, written: person.real, read: person.real };
+  if (worktree === null || linkOf(worktree, person.real) !== null) return own;
   const written = await resolveInside(worktree.place, person.relative);
   if (written.kind === 'refused') return written;
   const lacking = await carriable(worktree, { person: person.real, relative: person.relative });
   return { ...located, written: written.real, read: lacking ? person.real : written.real };
 }
+
+/** A result, and behind it what its agent is told of the worktree that was made for the call. */
+export const withNews = (text: string, news: string | null): string =>
+  news === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${news}`;
+
+/** The linked folder of the person's that a file lies in; null: in none. */
+const linkOf = (worktree: Worktree, person: string): string | null =>
+  worktree.linked.find((folder) => within(folder, person) !== null) ?? null;

@@ -15,6 +15,7 @@ import type { CommandEnd } from './command/watched.ts';
 import { judge } from './commandLine.ts';
 import { fieldsOf } from './fields.ts';
 import { outcomeOf } from './shellResult.ts';
+import { withNews } from './locate.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
@@ -182,8 +183,9 @@ async function run(options: ShellOptions, commands: Commands | null, start: Star
   const { job, doing, record } = start;
   const input = inputOf(job);
   if (typeof input === 'string') return failure(input);
-  const directory = await directoryOf(options.worktrees, job);
-  if (typeof directory !== 'string') return failure(directory.text);
+  const made = await directoryOf(options.worktrees, job);
+  if (made.kind === 'refused') return failure(made.text);
+  const { directory, news } = made;
   const env = options.environment();
   const own = {
     ROOST_CALL: String(job.call),
@@ -195,14 +197,26 @@ async function run(options: ShellOptions, commands: Commands | null, start: Star
   const end: Promise<CommandEnd> =
     commands?.start(record, task, { ...doing, env, runMs: input.runMs }) ??
     runDirectly({ command: input.command, directory, env: { ...env, ...own }, runMs: input.runMs }, doing);
-  return outcomeOf(await end, input.runMs);
+  const outcome = outcomeOf(await end, input.runMs);
+  return { ...outcome, text: withNews(outcome.text, news) };
 }
 
-async function directoryOf(worktrees: Worktrees, job: ToolJob): Promise<string | { readonly text: string }> {
+interface Directory {
+  readonly kind: 'directory';
+  readonly directory: string;
+  /** What the agent is told of a worktree that was made for this command. */
+  readonly news: string | null;
+}
+
+async function directoryOf(
+  worktrees: Worktrees,
+  job: ToolJob,
+): Promise<Directory | { readonly kind: 'refused'; readonly text: string }> {
   const { workspace, isolation } = job.place;
-  if (isolation !== 'worktree') return workspace;
+  if (isolation !== 'worktree') return { kind: 'directory', directory: workspace, news: null };
   const made = await worktrees.ensure(job.agent, workspace);
-  return made.kind === 'worktree' ? made.worktree.place : made;
+  if (made.kind === 'refused') return made;
+  return { kind: 'directory', directory: made.worktree.place, news: made.news };
 }
 
 /** The best way to start commands on this machine: bash, else a POSIX shell with `setsid`, else directly. */

@@ -27,15 +27,36 @@ const settings = Object.entries({
   'user.name': 'Roost',
   'user.email': 'roost@localhost',
   'gc.auto': '0',
+  'maintenance.auto': 'false',
   'advice.detachedHead': 'false',
+  // A submodule is a repository of its own, and a temporary index must be one file.
+  'submodule.recurse': 'false',
+  'core.splitIndex': 'false',
 }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 
+/** Calls that wait for one of the `limits.gitAtOnce` places (case 142), oldest first. */
+const waiting: (() => void)[] = [];
+let running = 0;
+
 /** Runs git in a directory. Never rejects. */
-export function git(
+export async function git(
   directory: string,
   args: readonly string[],
   options: GitOptions = {},
 ): Promise<GitResult> {
+  if (limits.gitAtOnce <= running) await new Promise<void>((go) => waiting.push(go));
+  else running += 1;
+  try {
+    return await run(directory, args, options);
+  } finally {
+    // The place goes to the next one, if somebody waits.
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
+function run(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   return new Promise((resolve) => {
     const child = execFile(
       'git',

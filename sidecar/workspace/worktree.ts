@@ -1,30 +1,45 @@
 // Worktrees of agents: made on an agent's first write, of what the person sees at that moment (DESIGN §11).
 //
 // The base is HEAD, or, when the person has uncommitted work, a commit of it that no ref names: neither the
-// person's branch nor index nor stash moves (cases 135, 158, 163). A worktree lives under the store, outside every workspace. It is
-// known by a record beside it, written after it is complete and before the agent sees it; a folder without a
-// record was never handed out, and may be removed (cases 130, 146). Not here: review, merging, removal.
+// person's branch nor index nor stash moves (cases 135, 158, 163). A worktree lives under the store, outside every
+// workspace, and is locked, so that a `git worktree prune` of the person does not take it. Git's part that cannot
+// be done twice at a time is under a lock of the repository (case 129); files are checked out side by side.
+// Not here: what of the ignored files comes along (worktreeInclude.ts), review, removal (worktreeLook.ts).
 
 import { constants } from 'node:fs';
-import { copyFile, lstat, mkdir, readFile, rm } from 'node:fs/promises';
+import { access, copyFile, lstat, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { AgentId } from '../protocol/ids.ts';
 import { limits } from '../runtime/limits.ts';
-import { bytesOf, utf8ByteString } from './bytes.ts';
-import { writeWhole } from './files.ts';
 import { git } from './git.ts';
 import { createLocks } from './locks.ts';
+import type { Locks } from './locks.ts';
 import { within } from './paths.ts';
+import { repositoryOf } from './repository.ts';
+import type { Repository } from './repository.ts';
+import { createSnapshots } from './snapshot.ts';
+import type { Snapshots } from './snapshot.ts';
+import { include, lacking, settingsOf } from './worktreeInclude.ts';
+import type { Trees } from './worktreeInclude.ts';
+import { folderOf, readRecord, writeRecord } from './worktreeRecord.ts';
+import type { WorktreeRecord } from './worktreeRecord.ts';
 
 export interface Worktree {
   /** The folder that stands for the agent's workspace. */
   readonly place: string;
   /** Commit that it was made of. */
   readonly base: string;
+  /** Folders of the person's, absolute, that it has a link to. */
+  readonly linked: readonly string[];
 }
 
 export type WorktreeResult =
-  | { readonly kind: 'worktree'; readonly worktree: Worktree }
+  | {
+      readonly kind: 'worktree';
+      readonly worktree: Worktree;
+      /** What its agent is told of it, once, when it was made just now. */
+      readonly news: string | null;
+    }
   | { readonly kind: 'refused'; readonly text: string };
 
 export interface Worktrees {
@@ -34,144 +49,210 @@ export interface Worktrees {
   ensure(agent: AgentId, workspace: string): Promise<WorktreeResult>;
 }
 
-interface Repository {
-  /** Top folder of the person's working tree. */
-  readonly top: string;
-  /** The repository itself, which all its worktrees share. */
-  readonly common: string;
-  /** Of the person's working tree. */
-  readonly gitDirectory: string;
-  readonly head: string;
-}
-
 /** Worktrees under `root`, one folder for each agent. */
 export function createWorktrees(root: string): Worktrees {
-  const locks = createLocks();
-  const find = (agent: AgentId, workspace: string): Promise<Worktree | null> =>
-    recorded(root, agent, workspace);
+  const making: Making = {
+    root,
+    locks: createLocks(),
+    snapshots: createSnapshots({
+      root: path.join(root, 'indexes'),
+      newFiles: limits.carriedFiles,
+      newFileBytes: limits.fileBytes,
+      changedFileBytes: limits.carriedFileBytes,
+      objects: null,
+    }),
+  };
   return {
-    find,
+    find: async (agent, workspace) => {
+      const record = await recordOf(root, agent, workspace);
+      return record !== null && (await isThere(root, agent)) ? worktreeOf(root, record) : null;
+    },
     ensure: async (agent, workspace) => {
-      const known = await find(agent, workspace);
-      if (known !== null) return { kind: 'worktree', worktree: known };
-      const repository = await repositoryOf(workspace);
-      if (typeof repository === 'string') return { kind: 'refused', text: repository };
-      // Git's own lock of its configuration fails at once when several worktrees are made together (case 129).
-      return await locks(repository.common, async () => {
-        const made = (await find(agent, workspace)) ?? (await make(root, agent, { workspace, repository }));
-        return typeof made === 'string'
-          ? { kind: 'refused', text: made }
-          : { kind: 'worktree', worktree: made };
-      });
+      // An agent has one worktree, whichever of its calls asks first.
+      const made = await making.locks(`agent ${agent}`, () => ensure(making, agent, workspace));
+      if (typeof made === 'string') return { kind: 'refused', text: made };
+      return { kind: 'worktree', worktree: worktreeOf(root, made.record), news: made.news };
     },
   };
 }
 
-const recordOf = (root: string, agent: AgentId): string => path.join(root, `${agent}.json`);
-const folderOf = (root: string, agent: AgentId): string => path.join(root, String(agent));
-
-async function recorded(root: string, agent: AgentId, workspace: string): Promise<Worktree | null> {
-  const text = await readFile(recordOf(root, agent), 'utf8').catch(() => null);
-  if (text === null) return null;
-  const record: unknown = JSON.parse(text);
-  if (typeof record !== 'object' || record === null || !('base' in record) || !('inside' in record))
-    return null;
-  if (typeof record.base !== 'string' || typeof record.inside !== 'string') return null;
-  if (!('workspace' in record) || record.workspace !== workspace) return null;
-  return { place: path.join(folderOf(root, agent), record.inside), base: record.base };
+interface Making {
+  readonly root: string;
+  readonly locks: Locks;
+  readonly snapshots: Snapshots;
 }
 
-/** The repository of a folder, or why it cannot have worktrees and what to do. */
-async function repositoryOf(workspace: string): Promise<Repository | string> {
-  const asked = await git(workspace, [
-    'rev-parse',
-    '--path-format=absolute',
-    '--show-toplevel',
-    '--git-common-dir',
-    '--git-dir',
-  ]);
-  if (asked.code !== 0) {
-    return `${workspace} is not in a git repository, so this agent cannot have a worktree (${asked.problem}). Run "git init" and commit there, or start the agent with isolation "shared".`;
-  }
-  const [top = '', common = '', gitDirectory = ''] = asked.out.trimEnd().split('\n');
-  const head = await git(workspace, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  if (head.code !== 0) {
-    return `The repository of ${workspace} has no commits yet, so this agent cannot have a worktree. Make a first commit, or start the agent with isolation "shared".`;
-  }
-  return { top, common, gitDirectory, head: head.out.trim() };
+const worktreeOf = (root: string, record: WorktreeRecord): Worktree => ({
+  place: path.join(folderOf(root, record.agent), record.inside),
+  base: record.base,
+  linked: record.linked,
+});
+
+interface Made {
+  readonly record: WorktreeRecord;
+  readonly news: string | null;
 }
 
-async function make(
-  root: string,
-  agent: AgentId,
-  from: { readonly workspace: string; readonly repository: Repository },
-): Promise<Worktree | string> {
-  const { workspace, repository } = from;
+async function recordOf(root: string, agent: AgentId, workspace: string): Promise<WorktreeRecord | null> {
+  const record = await readRecord(root, agent);
+  return record?.workspace === workspace ? record : null;
+}
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+const isThere = (root: string, agent: number): Promise<boolean> =>
+  exists(path.join(folderOf(root, agent), '.git'));
+
+async function ensure(making: Making, agent: AgentId, workspace: string): Promise<Made | string> {
+  const { root } = making;
+  const known = await recordOf(root, agent, workspace);
+  if (known !== null && (await isThere(root, agent))) {
+    return (await isRegistered(root, agent)) ? { record: known, news: null } : await adopt(making, known);
+  }
+  const repository = await repositoryOf(workspace);
+  if (typeof repository === 'string') {
+    return `${workspace} is not in a git repository, so this agent cannot have a worktree (${repository}). Run "git init" there, or start the agent with isolation "shared".`;
+  }
+  return await make(making, agent, { workspace, repository });
+}
+
+interface Wish {
+  readonly workspace: string;
+  readonly repository: Repository;
+}
+
+async function make(making: Making, agent: AgentId, { workspace, repository }: Wish): Promise<Made | string> {
+  const { root, locks } = making;
   const folder = folderOf(root, agent);
   const inside = within(repository.top, workspace);
   if (inside === null) return `${workspace} is not in the working tree of its repository, ${repository.top}.`;
+  const settings = await settingsOf(repository.top);
+  if (typeof settings === 'string') return `The worktree could not be made. ${settings}`;
   await mkdir(root, { recursive: true });
-  // No record: a crash cut its making short, and no agent has seen it.
+  // No record, or no folder: a crash cut its making short and no agent has seen it, or somebody removed it.
   await rm(folder, { recursive: true, force: true });
-  await git(repository.top, ['worktree', 'prune']);
-  const base = await snapshot(root, agent, repository);
-  // Detached: there is no branch, so nothing that could track another (case 254).
-  const added = await git(repository.top, ['worktree', 'add', '--detach', '--quiet', folder, base]);
-  if (added.code !== 0) return `The worktree could not be made: ${added.problem}`;
+  const base = await baseOf(making, repository);
+  if (base.commit === null) return `The worktree could not be made: ${base.problem}`;
+  const { commit } = base;
+  const added = await locks(repository.common, () => register(repository.top, { folder, commit, agent }));
+  if (added !== null) return `The worktree could not be made: ${added}`;
+  const checkedOut = await git(folder, ['reset', '--hard', '--quiet', '--no-recurse-submodules']);
+  if (checkedOut.code !== 0)
+    return `The files of the worktree could not be checked out: ${checkedOut.problem}`;
   await mkdir(path.join(folder, inside), { recursive: true });
-  const record = { agent, workspace, repository: repository.common, inside, base };
-  await writeWhole(recordOf(root, agent), bytesOf(utf8ByteString(JSON.stringify(record))));
-  return { place: path.join(folder, inside), base };
+  const trees = { from: repository.top, to: folder };
+  const { linked, missing } = await include(trees, settings);
+  const record: WorktreeRecord = {
+    agent,
+    workspace,
+    repository: repository.common,
+    inside,
+    base: commit,
+    slot: 0,
+    sizeBytes: 0,
+    madeAtMs: Date.now(),
+    linked: [...linked],
+  };
+  await writeRecord(root, record);
+  return { record, news: await newsOf(base, trees, missing) };
+}
+
+/** What an agent should know of its new worktree. */
+async function newsOf(base: Base, trees: Trees, missing: readonly string[]): Promise<string> {
+  const carried = base.carried ? ', with what the person has not committed' : '';
+  const lacks = await lacking(trees, [...base.left, ...missing]);
+  const rest = lacks === null ? '' : ` Not in it, though in the person's folder: ${lacks}.`;
+  return `[roost] This is a git worktree of your own, made of commit ${base.commit?.slice(0, 12) ?? ''}${carried}.${rest}`;
+}
+
+interface Place {
+  readonly folder: string;
+  readonly commit: string;
+  readonly agent: number;
 }
 
 /**
- * The commit that the worktree starts from: HEAD when the person's tree is clean, else a commit on top of it with
- * the person's changes and new files, made with an index of our own.
+ * Adds a worktree without its files. Twice `--force`: git may still know one at this place, locked, whose folder
+ * is gone. Detached: there is no branch, so nothing that could track another (case 254). Null: done.
  */
-async function snapshot(root: string, agent: AgentId, repository: Repository): Promise<string> {
-  const { top, head } = repository;
-  const status = await git(top, [
-    'status',
-    '--porcelain=v1',
-    '-z',
-    '--untracked-files=all',
-    '--no-renames',
-    '--ignore-submodules',
-  ]);
-  if (status.code !== 0 || status.out === '') return head;
-  const index = path.join(root, `${agent}.index`);
-  const env = { GIT_INDEX_FILE: index };
-  try {
-    // A copy of the person's index, so that git need not look at files which have not changed.
-    await copyFile(path.join(repository.gitDirectory, 'index'), index);
-    const fresh = await smallOnes(top, status.out.split('\0'));
-    const steps = [
-      await git(top, ['add', '--update', '--', '.'], { env }),
-      await git(top, ['update-index', '--add', '-z', '--stdin'], { env, input: fresh.join('\0') }),
-    ];
-    const tree = await git(top, ['write-tree'], { env });
-    if (tree.code !== 0 || steps.some((step) => step.code !== 0)) return head;
-    const commit = await git(top, ['commit-tree', tree.out.trim(), '-p', head, '-m', 'What the person had']);
-    return commit.code === 0 ? commit.out.trim() : head;
-  } catch {
-    // The worktree then starts from what is committed, which is still a base.
-    return head;
-  } finally {
-    await rm(index, { force: true });
-    await rm(`${index}.lock`, { force: true });
-  }
+async function register(top: string, { folder, commit, agent }: Place): Promise<string | null> {
+  const args = ['worktree', 'add', '--force', '--force', '--detach', '--no-checkout', '--lock'];
+  const reason = ['--reason', `It belongs to agent ${agent} of Roost.`];
+  const added = await git(top, [...args, ...reason, folder, commit]);
+  return added.code === 0 ? null : added.problem;
 }
 
-/** New files, unless they are so many or so large that they are surely products of a build. */
-async function smallOnes(top: string, status: readonly string[]): Promise<string[]> {
-  const fresh = status.filter((line) => line.startsWith('?? ')).map((line) => line.slice(3));
-  if (limits.carriedFiles < fresh.length) return [];
-  const small: string[] = [];
-  for (const file of fresh) {
-    const stat = await lstat(path.join(top, file)).catch(() => null);
-    if (stat !== null && !stat.isDirectory() && stat.size <= limits.fileBytes) small.push(file);
+interface Base {
+  /** Null: there is none, for this reason. */
+  readonly commit: string | null;
+  readonly problem: string;
+  /** It has more than what was committed. */
+  readonly carried: boolean;
+  /** Files that it should have and has not. */
+  readonly left: readonly string[];
+}
+
+/**
+ * The commit that the worktree starts from: HEAD when the person's tree is as committed, else a commit on top of it
+ * with the person's changes and new files. The same state gives the same commit, so fifty worktrees share one.
+ */
+async function baseOf(making: Making, repository: Repository): Promise<Base> {
+  const { top, head } = repository;
+  const snapshot = await making.snapshots.take(repository);
+  // Without one the worktree starts from what is committed, which is still a base.
+  if (snapshot.kind === 'failed') return { commit: head, problem: snapshot.text, carried: false, left: [] };
+  const { tree, left } = snapshot;
+  if (head !== null) {
+    const same = await git(top, ['rev-parse', `${head}^{tree}`]);
+    if (same.out.trim() === tree) return { commit: head, problem: '', carried: false, left };
   }
-  return small;
+  const parent = head === null ? [] : ['-p', head];
+  const args = ['commit-tree', tree, ...parent, '-m', 'What the person had'];
+  const when = { GIT_AUTHOR_DATE: '2000-01-01T00:00:00Z', GIT_COMMITTER_DATE: '2000-01-01T00:00:00Z' };
+  const made = await git(top, args, { env: when });
+  const commit = made.code === 0 ? made.out.trim() : null;
+  return { commit, problem: made.problem, carried: true, left };
+}
+
+/** Whether git still has its own part of the worktree, which the file `.git` in it names. */
+async function isRegistered(root: string, agent: number): Promise<boolean> {
+  const link = await readFile(path.join(folderOf(root, agent), '.git'), 'utf8').catch(() => '');
+  const named = /^gitdir: (.+)$/m.exec(link)?.[1];
+  return named !== undefined && (await exists(path.join(named, 'HEAD')));
+}
+
+/**
+ * A worktree with its files whose registration is gone (somebody pruned it by force): registered anew around the
+ * files as they are (case 146).
+ */
+async function adopt(making: Making, record: WorktreeRecord): Promise<Made | string> {
+  const { root, locks } = making;
+  const { agent, base, workspace } = record;
+  const folder = folderOf(root, agent);
+  const aside = `${folder}.adopted`;
+  const repository = await repositoryOf(workspace);
+  const problem =
+    typeof repository === 'string'
+      ? repository
+      : await locks(repository.common, async () => {
+          await rename(folder, aside);
+          const refused = await register(repository.top, { folder, commit: base, agent });
+          if (refused === null) await rename(path.join(folder, '.git'), path.join(aside, '.git'));
+          await rm(folder, { recursive: true, force: true });
+          await rename(aside, folder);
+          return refused;
+        });
+  if (problem !== null) {
+    return `The repository does not know the worktree ${folder} any more, and it could not be registered again: ${problem} Its files are still there. Save what you need of them, then remove it with "roost worktree rm ${agent} --force".`;
+  }
+  const indexed = await git(folder, ['read-tree', base]);
+  if (indexed.code !== 0) return `The worktree ${folder} has no index: ${indexed.problem}`;
+  const news = `[roost] Git did not know your worktree any more. It was registered again; commits that you made in it are gone, its files are as they were.`;
+  return { record, news };
 }
 
 interface Lacking {

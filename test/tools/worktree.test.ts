@@ -48,10 +48,11 @@ test('case 133: edits land in a worktree that is made on the first write, never 
 
 test('a command of such an agent runs in its worktree', async () => {
   const { place, inside, repository } = createWorktreePlace();
-  assert.equal(
-    (await place.call('shell', { command: 'pwd; echo x > made.txt' }, isolated)).text,
-    `exit code 0\n${path.dirname(inside('x'))}\n`,
-  );
+  const first = await place.call('shell', { command: 'pwd; echo x > made.txt' }, isolated);
+  const [code, directory, news] = first.text.split('\n');
+  assert.deepEqual([code, directory], ['exit code 0', path.dirname(inside('x'))]);
+  assert.match(news ?? '', /^\[roost\] This is a git worktree of your own, made of commit [0-9a-f]{12}\.$/);
+  assert.equal((await place.call('shell', { command: 'echo x' }, isolated)).text, 'exit code 0\nx\n');
   assert.equal(existsSync(inside('made.txt')), true);
   assert.equal(repository.state().includes('made.txt'), false);
 });
@@ -100,4 +101,18 @@ test('case 139: without a repository the agent is told what to do', async () => 
   assert.match(outcome.text, /not in a git repository.*isolation "shared"/);
   assert.equal(existsSync(path.join(place.workspace, 'a.ts')), false);
   assert.match((await place.call('shell', { command: 'ls' }, isolated)).text, /not in a git repository/);
+});
+
+test('a linked folder is read as the person has it, and not written', async () => {
+  const { place, repository, inside } = createWorktreePlace();
+  repository.write('.gitignore', '/node_modules/\n');
+  repository.write('.roost/worktree.json', '{ "link": ["node_modules"] }');
+  repository.write('node_modules/left/index.js', 'left\n');
+  const made = await place.call('edit', { path: 'a.ts', old: 'two', new: 'TWO' }, isolated);
+  assert.match(made.text, /^Changed a\.ts:[\s\S]*\n\[roost\] This is a git worktree/);
+  assert.equal(readFileSync(inside('node_modules/left/index.js'), 'utf8'), 'left\n');
+  assert.match((await place.call('read', { path: 'node_modules/left/index.js' }, isolated)).text, /left/);
+  const write = await place.call('write', { path: 'node_modules/left/index.js', text: 'x\n' }, isolated);
+  assert.match(write.text, /behind a link to the person's own folder/);
+  assert.equal(repository.read('node_modules/left/index.js'), 'left\n');
 });

@@ -57,6 +57,7 @@ export function createRepository(
         git('status', '--porcelain'),
       ].join('\n'),
   };
+  mkdirSync(folder, { recursive: true });
   git('init', '--quiet', '--initial-branch=main');
   for (const [name, text] of Object.entries(files)) repository.write(name, text);
   if (0 < Object.keys(files).length) repository.commit();

@@ -1,6 +1,7 @@
 // Worktrees of agents on real repositories: made when needed, of what the person sees, without touching anything
 // of the person's.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -113,17 +114,22 @@ test('cases 153, 154 and 159: hooks, signing, a missing identity and GIT_ variab
   ]);
 });
 
-test('case 139: no commits, no repository: an error that says what to do', async () => {
+test('case 139: without a repository an error that says what to do; without commits what the person has', async () => {
   const worktrees = createWorktrees(temporaryFolder());
   const none = await worktrees.ensure(agentId(1), temporaryFolder());
   assert.ok(none.kind === 'refused');
   assert.match(
     none.text,
-    /is not in a git repository.*Run "git init" and commit there, or start the agent with isolation "shared"/,
+    /is not in a git repository.*Run "git init" there, or start the agent with isolation "shared"/,
   );
-  const empty = await worktrees.ensure(agentId(1), createRepository({}).folder);
-  assert.ok(empty.kind === 'refused');
-  assert.match(empty.text, /has no commits yet.*Make a first commit, or start/);
+  const empty = createRepository({});
+  empty.write('first.txt', 'not committed\n');
+  const worktree = await made(worktrees, 1, empty.folder);
+  assert.equal(readFileSync(path.join(worktree.place, 'first.txt'), 'utf8'), 'not committed\n');
+  assert.equal(empty.git('for-each-ref'), '');
+  assert.match(empty.git('status', '--porcelain'), /^\?\? first\.txt$/m);
+  const bare = await worktrees.ensure(agentId(2), createRepository({}).folder);
+  assert.equal(bare.kind, 'worktree', 'a repository with nothing in it');
 });
 
 test('a workspace below the top of its repository has its place below the top of the worktree', async () => {
@@ -159,4 +165,95 @@ test('case 138: an ignored file is brought along once, never over another, never
   rmSync(path.join(worktree.place, 'kept.txt'));
   await carry(worktree, { person: path.join(repository.folder, 'kept.txt'), relative: 'kept.txt' });
   assert.equal(existsSync(path.join(worktree.place, 'kept.txt')), false);
+});
+
+test('the same state of the person gives the same base, another one another', async () => {
+  const repository = createRepository({ 'a.txt': 'a\n' });
+  const worktrees = createWorktrees(temporaryFolder());
+  const clean = await made(worktrees, 1, repository.folder);
+  assert.equal(clean.base, repository.git('rev-parse', 'HEAD').trim());
+  repository.write('a.txt', 'b\n');
+  const two = await made(worktrees, 2, repository.folder);
+  const three = await made(worktrees, 3, repository.folder);
+  assert.equal(two.base, three.base);
+  repository.write('a.txt', 'c\n');
+  const four = await made(worktrees, 4, repository.folder);
+  assert.notEqual(four.base, two.base);
+  assert.equal(readFileSync(path.join(four.place, 'a.txt'), 'utf8'), 'c\n');
+  repository.write('a.txt', 'a\n');
+  assert.equal((await made(worktrees, 5, repository.folder)).base, clean.base);
+});
+
+test('cases 131 and 146: a prune of the person and a stale lock of the index do no harm', async () => {
+  const repository = createRepository({ 'a.txt': 'a\n' });
+  const root = temporaryFolder();
+  const worktrees = createWorktrees(root);
+  const worktree = await made(worktrees, 1, repository.folder);
+  repository.write('.git/index.lock', '');
+  repository.write('a.txt', 'locked out\n');
+  assert.equal(
+    readFileSync(path.join((await made(worktrees, 2, repository.folder)).place, 'a.txt'), 'utf8'),
+    'locked out\n',
+  );
+  rmSync(path.join(repository.folder, '.git/index.lock'));
+  repository.git('worktree', 'prune', '--expire=now');
+  assert.equal(repository.git('worktree', 'list').trim().split('\n').length, 3);
+  // Somebody took git's part of it away: it is registered again around what the agent has done.
+  writeFileSync(path.join(worktree.place, 'a.txt'), 'of the agent\n');
+  rmSync(path.join(repository.folder, '.git/worktrees/1'), { recursive: true });
+  assert.deepEqual(await made(createWorktrees(root), 1, repository.folder), worktree);
+  assert.equal(readFileSync(path.join(worktree.place, 'a.txt'), 'utf8'), 'of the agent\n');
+  const status = execFileSync('git', ['status', '--porcelain'], { cwd: worktree.place, encoding: 'utf8' });
+  assert.equal(status, ' M a.txt\n');
+});
+
+test('case 253: a worktree whose folder was taken away is made again', async () => {
+  const repository = createRepository({ 'a.txt': 'a\n' });
+  const root = temporaryFolder();
+  const worktrees = createWorktrees(root);
+  const worktree = await made(worktrees, 1, repository.folder);
+  rmSync(path.join(root, '1'), { recursive: true });
+  assert.equal(await worktrees.find(agentId(1), repository.folder), null);
+  assert.deepEqual(await made(worktrees, 1, repository.folder), worktree);
+  assert.equal(readFileSync(path.join(worktree.place, 'a.txt'), 'utf8'), 'a\n');
+});
+
+test('case 149: the worktree of a sparse checkout is sparse', async () => {
+  const repository = createRepository({ 'in/a.txt': 'a\n', 'out/b.txt': 'b\n', 'top.txt': 'x\n' });
+  repository.git('sparse-checkout', 'set', 'in');
+  repository.write('in/a.txt', 'changed\n');
+  const before = repository.state();
+  const worktree = await made(createWorktrees(temporaryFolder()), 1, repository.folder);
+  assert.equal(readFileSync(path.join(worktree.place, 'in/a.txt'), 'utf8'), 'changed\n');
+  assert.equal(existsSync(path.join(worktree.place, 'out')), false);
+  assert.match(
+    execFileSync('git', ['show', 'HEAD:out/b.txt'], { cwd: worktree.place, encoding: 'utf8' }),
+    /b/,
+  );
+  assert.equal(repository.state(), before);
+});
+
+test('a submodule and a repository inside are left out, and the one that is the workspace has worktrees', async () => {
+  const library = createRepository({ 'lib.txt': 'lib\n' });
+  const repository = createRepository({ 'a.txt': 'a\n' });
+  repository.git(
+    '-c',
+    'protocol.file.allow=always',
+    'submodule',
+    '--quiet',
+    'add',
+    library.folder,
+    'vendor/lib',
+  );
+  repository.commit();
+  createRepository({ 'inner.txt': 'inner\n' }, path.join(repository.folder, 'nested'));
+  repository.git('config', 'submodule.recurse', 'true');
+  const before = repository.state();
+  const worktrees = createWorktrees(temporaryFolder());
+  const worktree = await made(worktrees, 1, repository.folder);
+  assert.equal(existsSync(path.join(worktree.place, 'vendor/lib/lib.txt')), false);
+  assert.equal(existsSync(path.join(worktree.place, 'nested')), false);
+  const inside = await made(worktrees, 2, path.join(repository.folder, 'vendor/lib'));
+  assert.equal(readFileSync(path.join(inside.place, 'lib.txt'), 'utf8'), 'lib\n');
+  assert.equal(repository.state(), before);
 });
