@@ -60,9 +60,9 @@ export interface Page {
   readonly newest?: boolean;
   /**
    * Compare the index column after `equals` too: rows whose value is above this one, or at most `upTo`,
-   * ordered by that column and then by id. Not together with `after` or `newest`.
+   * in the order of the index: by that column, those after it, and then by id. Not together with `after` or `newest`.
    */
-  readonly above?: number;
+  readonly above?: number | string;
   readonly upTo?: number;
 }
 

@@ -47,7 +47,13 @@ export type Command =
       readonly follow: boolean;
       readonly text: string;
     }
-  | { readonly kind: 'follow'; readonly agent: string | null; readonly after: number; readonly once: boolean }
+  | {
+      readonly kind: 'follow';
+      readonly agent: string | null;
+      readonly after: number;
+      /** `stored`: what is there already; `rest`: until the agent rests; `ever`: until somebody ends it. */
+      readonly until: 'stored' | 'rest' | 'ever';
+    }
   | { readonly kind: 'ls'; readonly agent: string | null; readonly all: boolean }
   | {
       readonly kind: 'wait';
@@ -137,11 +143,14 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'follow':
       if (first !== undefined && values.all === true)
         throw new Failure('usage', 'roost follow: AGENT or --all, not both.');
+      if (values.once === true && values.stay === true)
+        throw new Failure('usage', 'roost follow: --once or --stay, not both.');
       return {
         kind: 'follow',
         agent: first ?? null,
         after: parseCount('--after', values.after ?? '0'),
-        once: values.once === true,
+        until:
+          values.once === true ? 'stored' : first === undefined || values.stay === true ? 'ever' : 'rest',
       };
     case 'ls':
       return { kind: 'ls', agent: first ?? null, all: values.all === true };

@@ -105,7 +105,7 @@ export class Actions {
     const actions = new Actions(wire, snapshot);
     actions.#stopHearing = wire.hear(follow, (frame) => {
       if (frame === null) actions.#ended = true;
-      else actions.#queue.push(...frame.actions);
+      else actions.#queue.push(...anew(frame.reset), ...frame.actions);
       if (unprintedActions < actions.#queue.length && !actions.#paused) {
         actions.#paused = true;
         wire.pause();
@@ -143,6 +143,16 @@ export class Actions {
     this.#paused = false;
     this.#wire.resume();
   }
+}
+
+/** A snapshot that replaces what was known, as the actions that lead there. A log is never replaced. */
+function anew(reset: Snapshot | undefined): readonly Action[] {
+  if (reset?.kind !== 'agent') return [];
+  const { agent, requests } = reset.state;
+  return [
+    { kind: 'agent/requests', requests },
+    { kind: 'agent/row', agent },
+  ];
 }
 
 export type LogEvent = { readonly kind: 'entry'; readonly entry: Entry } | { readonly kind: 'caughtUp' };

@@ -35,6 +35,7 @@ export const options = {
   all: { type: 'boolean' },
   after: { type: 'string' },
   once: { type: 'boolean' },
+  stay: { type: 'boolean' },
   any: { type: 'boolean' },
   timeout: { type: 'string' },
   whole: { type: 'boolean' },
@@ -80,9 +81,10 @@ export const specs: Readonly<Record<string, Spec>> = {
     about: 'send a message',
   },
   follow: {
-    takes: ['all', 'after', 'once'],
-    usage: 'follow [AGENT | --all] [--after CURSOR] [--once]',
-    about: 'print entries from a cursor on, then live',
+    takes: ['all', 'after', 'once', 'stay'],
+    usage: 'follow [AGENT | --all] [--after CURSOR] [--once | --stay]',
+    about:
+      'print entries from a cursor on, then live; of an agent until it rests and all below it, with --stay for ever',
   },
   ls: { takes: ['all'], usage: 'ls [AGENT] [--all]', about: 'list agents' },
   wait: {

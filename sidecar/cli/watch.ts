@@ -2,11 +2,12 @@
 
 import process from 'node:process';
 
+import type { AgentRow } from '../protocol/agent.ts';
 import type { Outcome } from '../protocol/entry.ts';
 import { entryId, type AgentId, type TurnId } from '../protocol/ids.ts';
 import type { Result, TurnResult } from '../protocol/methods.ts';
 import type { Context } from './context.ts';
-import { isLost } from './failure.ts';
+import { Failure, isLost } from './failure.ts';
 import { Actions, Log, type Session } from './session.ts';
 
 /** One wait is asked again after so long; the sidecar allows an hour. */
@@ -105,6 +106,37 @@ function watchRequests({ session, printer }: Context, agent: AgentId): { stop():
       actions?.stop();
     },
   };
+}
+
+/**
+ * Resolves with an agent that rests: no turn is open, and none below it. A queue that is kept after a stop is rest.
+ * `rests` is called then, before it resolves. Goes on over any number of sidecars; rejects when the agent is gone.
+ */
+export async function watchRest(session: Session, agent: AgentId, rests: () => void): Promise<AgentRow> {
+  for (;;) {
+    try {
+      const actions = await Actions.open(await session.wire(), { kind: 'agent', agent }, 0);
+      const row = await firstAtRest(actions);
+      actions.stop();
+      rests();
+      return row;
+    } catch (error) {
+      if (isLost(error)) continue;
+      rests();
+      throw error;
+    }
+  }
+}
+
+async function firstAtRest(actions: Actions): Promise<AgentRow> {
+  const atRest = ({ phase, branch }: AgentRow): boolean =>
+    phase === 'idle' && branch.running === 0 && branch.waiting === 0;
+  const { snapshot } = actions;
+  if (snapshot.kind === 'agent' && atRest(snapshot.state.agent)) return snapshot.state.agent;
+  for await (const action of actions) {
+    if (action.kind === 'agent/row' && atRest(action.agent)) return action.agent;
+  }
+  throw new Failure('sidecar/lost', 'The connection to the sidecar was lost.');
 }
 
 /** Ctrl-C leaves the turn running: says how to come back, and ends this command as shells expect (128 + SIGINT). */

@@ -17,7 +17,8 @@ import type { Context } from './context.ts';
 import { Failure } from './failure.ts';
 import { hasSecrets } from './secrets.ts';
 import { Log, type Session } from './session.ts';
-import { exitCodeOf, onInterrupt, waitMs, watchTurn, type Handle } from './watch.ts';
+import type { Printer } from './printer.ts';
+import { exitCodeOf, onInterrupt, waitMs, watchRest, watchTurn, type Handle } from './watch.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
@@ -54,17 +55,37 @@ export async function send(context: Context, command: Of<'send'>): Promise<numbe
 
 export async function follow({ session, printer }: Context, command: Of<'follow'>): Promise<number> {
   const agent = command.agent === null ? null : await findAgent({ session }, command.agent);
-  const log = new Log(session, { kind: 'log', agent: agent?.id ?? null }, command.after);
+  const channel = { kind: 'log', agent: agent?.id ?? null } as const;
+  const log = new Log(session, channel, command.after);
   onInterrupt(() => {
     const what = command.agent === null ? '--all' : command.agent;
     printer.note(`agents go on. Come back with: roost follow ${what} --after ${log.cursor}`);
   });
+  const rest =
+    agent === null || command.until !== 'rest' ? null : watchRest(session, agent.id, () => log.stop());
+  // Handled where it is awaited; until then a failure must not count as one that nobody handles.
+  rest?.catch(() => undefined);
+  const caughtUp = await printLog(printer, log, command.until === 'stored');
+  if (rest === null) return 0;
+  const { outcome } = await rest;
+  // What was written before it came to rest may still be on its way.
+  await printLog(printer, new Log(session, channel, log.cursor), true, caughtUp);
+  return exitCodeOf(outcome);
+}
+
+/** Prints a log, with one line where the stored part ends; `once`: until there. Returns whether it got there. */
+async function printLog(printer: Printer, log: Log, once: boolean, told = false): Promise<boolean> {
+  let caughtUp = told;
   for await (const event of log) {
-    if (event.kind === 'entry') await printer.print({ type: 'entry', ...event.entry });
-    else await printer.print({ type: 'caughtUp', cursor: log.cursor });
-    if (event.kind === 'caughtUp' && command.once) log.stop();
+    if (event.kind === 'entry') {
+      await printer.print({ type: 'entry', ...event.entry });
+      continue;
+    }
+    if (!caughtUp) await printer.print({ type: 'caughtUp', cursor: log.cursor });
+    caughtUp = true;
+    if (once) log.stop();
   }
-  return 0;
+  return caughtUp;
 }
 
 export async function wait(context: Context, command: Of<'wait'>): Promise<number> {

@@ -3,12 +3,14 @@
 // It leaves when nobody is connected and nothing is to be done for a while, when it is told to (SIGTERM, SIGINT,
 // `shutdown`), and when its own executable was replaced under it. However it is asked, it ends once: no new
 // connections, the queue committed, the store closed, exit 0 (case 195). A rejection or an exception that nobody
-// caught is logged and does not end it (case 97), unless they come so fast that something is broken for good.
+// caught is logged and does not end it (case 97), unless they come so fast that something is broken for good. A
+// store that failed ends it at once, exit 1: what is committed is only known by opening the store anew.
 
 import { statSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 
+import { RoostError } from '../protocol/errors.ts';
 import { limits } from '../runtime/limits.ts';
 import type { Log } from './log.ts';
 
@@ -76,7 +78,12 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
   process.on('SIGINT', () => leave('SIGINT'));
   // The terminal that started it may close; nobody is asked then.
   process.on('SIGHUP', () => log.info('SIGHUP, stays'));
-  surviveErrors(log, leave);
+  const fall = (): void => {
+    log.error('the store failed; the next start recovers what is committed', {});
+    led?.closeDoor();
+    process.exit(1);
+  };
+  surviveErrors(log, leave, fall);
   return {
     lead: (next) => {
       led = next;
@@ -86,10 +93,11 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
   };
 }
 
-function surviveErrors(log: Log, leave: (reason: string) => void): void {
+function surviveErrors(log: Log, leave: (reason: string) => void, fall: () => void): void {
   let recent: number[] = [];
   const hear = (kind: string, error: unknown): void => {
     log.error(kind, { message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    if (error instanceof RoostError && error.code === 'store/failed') fall();
     const nowMs = performance.now();
     recent = [...recent.filter((atMs) => nowMs - atMs < 60_000), nowMs];
     if (limits.uncaughtPerMinute < recent.length) leave('too many errors that nobody caught');

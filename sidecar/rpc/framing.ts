@@ -134,7 +134,17 @@ function parseMessage(bytes: Buffer): Message {
     throw new Error('A message is not valid JSON.');
   }
   if (!isMessage(value)) throw new Error('A message is not JSON-RPC 2.0.');
+  // vscode-jsonrpc reads params.id without a look.
+  if ('method' in value && value.method === '$/cancelRequest' && !namesCall(value)) {
+    throw new Error('A $/cancelRequest must name the call that it cancels, in params.id.');
+  }
   return value;
+}
+
+function namesCall(cancel: Message): boolean {
+  const params: unknown = Reflect.get(cancel, 'params');
+  const id: unknown = typeof params === 'object' && params !== null ? Reflect.get(params, 'id') : null;
+  return typeof id === 'string' || Number.isSafeInteger(id);
 }
 
 function isMessage(value: unknown): value is Message {

@@ -27,6 +27,8 @@ export interface PeerEvents {
   request(peer: Peer, method: string, params: unknown): unknown;
   /** The client has read what was waiting for it. */
   drained(peer: Peer): void;
+  /** This side ends the connection: what is left of it is written, nothing more is heard. Told once, before `gone`. */
+  ending(peer: Peer): void;
   /** The connection has ended; told once. */
   gone(peer: Peer): void;
   /** Something that is no client's business went wrong. */
@@ -107,6 +109,7 @@ export class Peer {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#events.ending(this);
     // The answer of the call that led here is written in a microtask.
     setImmediate(() => {
       this.#socket.end();

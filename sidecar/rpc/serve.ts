@@ -99,6 +99,8 @@ export function createServer(options: ServerOptions): Server {
 
 class Serving {
   readonly peers = new Set<Peer>();
+  /** Connections that this side ends and that are not gone yet: they take nobody's place. */
+  readonly #leaving = new Set<Peer>();
   readonly editors: Editors;
   readonly follows: Follows;
   usedMs: number;
@@ -155,6 +157,10 @@ class Serving {
     const peer = new Peer(this.#lastId, socket, {
       request: (from, method, params) => this.#request(from, method, params),
       drained: (from) => this.follows.drained(from),
+      ending: (from) => {
+        this.peers.delete(from);
+        this.#leaving.add(from);
+      },
       gone: (from) => this.#gone(from),
       failed: (error) => this.#failed(error),
     });
@@ -181,7 +187,8 @@ class Serving {
     for (const peer of this.peers) peer.end();
     const untilMs = this.#clock.monotonicMs() + limits.goodbyeMs;
     const look = (): void => {
-      if (this.peers.size === 0 || untilMs < this.#clock.monotonicMs()) {
+      const left = this.peers.size + this.#leaving.size;
+      if (left === 0 || untilMs < this.#clock.monotonicMs()) {
         for (const goodbye of this.#goodbyes.splice(0)) goodbye();
       } else this.#clock.alarm(this.#clock.nowMs() + lookEveryMs, look);
     };
@@ -312,6 +319,7 @@ class Serving {
   #gone(peer: Peer): void {
     this.#lending.drop(peer);
     this.peers.delete(peer);
+    this.#leaving.delete(peer);
     this.editors.remove(peer);
     this.follows.drop(peer);
     this.#waits.drop(peer);

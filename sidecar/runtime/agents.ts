@@ -7,6 +7,7 @@ import { agentId, turnId } from '../protocol/ids.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import { openCall } from './calls.ts';
 import type { ClientEvent, Reply, RuntimeEvent } from './event.ts';
+import { hasRoom } from './inbox.ts';
 import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
 import { pinProfile, profileNames } from './profiles.ts';
@@ -147,6 +148,10 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
     );
   }
   if (busy && params.delivery === 'steer') {
+    if (!hasRoom(step, agent.id, limits.inboxMessages + limits.inboxSteers)) {
+      const message = `${agent.name} has not read what it was sent before. Wait for its next step, or stop it first.`;
+      return refuse(step, reply, 'overloaded', message);
+    }
     step.store.insert('inbox', {
       agent: agent.id,
       sender: 0,

@@ -74,8 +74,6 @@ export type RuntimeEvent =
   | { readonly kind: 'raisedMore'; readonly after: number }
   /** More turns wait for slots than one step starts. */
   | { readonly kind: 'admit' }
-  /** After a start: in whose lanes turns wait is found out from the agents that are ready, from this id on. */
-  | { readonly kind: 'lanes'; readonly after: number }
   /** Agents that waited for a key look again, from this id on. */
   | { readonly kind: 'keysMore'; readonly after: number }
   /** What was in flight when the last process ended, in slices (DESIGN §7). Comes before all else. */

@@ -11,7 +11,6 @@ import { limits } from './limits.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
 import { onClose, onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice } from './notices.ts';
-import { findLanes } from './pacing.ts';
 import { onRecover } from './recover.ts';
 import { onModelEnd } from './rounds.ts';
 import { onSpawnMore } from './spawn.ts';
@@ -79,8 +78,6 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onInterruptMore(step, event);
     case 'admit':
       return; // the end of every step admits
-    case 'lanes':
-      return findLanes(step, event.after);
     case 'recover':
       return onRecover(step, event.stage, event.after);
     case 'broken':

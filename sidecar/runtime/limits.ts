@@ -94,6 +94,10 @@ export const limits = {
   messageBytes: 1024 * 1024,
   /** Bytes of a message between agents: larger things are files or results. */
   siblingMessageBytes: 8 * 1024,
+  /** Unread messages of one agent: what its next round takes in at once. Above, send_message tells the sender to wait. */
+  inboxMessages: 200,
+  /** Steers that still find room in a full inbox: agents that write much do not shut a person out. Above, refused. */
+  inboxSteers: 50,
   /** Queued turns of one agent. Above, a send is refused. */
   queuedTurns: 1_000,
   /** Agents of one page of list_agents: 50 lines are about 4 KB of a model's context. */

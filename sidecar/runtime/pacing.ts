@@ -15,7 +15,9 @@ import { pinnedProfile } from './profiles.ts';
 import { enqueue } from './queue.ts';
 import type { Step } from './step.ts';
 
-export const laneOf = (model: string): ReadyRecord['slot'] => `pace:${model}`;
+const lanePrefix = 'pace:';
+
+export const laneOf = (model: string): ReadyRecord['slot'] => `${lanePrefix}${model}`;
 
 /** When the agent's next request may leave; now or earlier: at once. */
 export function leaveAtMs(step: Step, agent: AgentRecord): number {
@@ -46,13 +48,19 @@ export function closeLane(step: Step, model: string): void {
   step.slots.lanes = step.slots.lanes.filter((each) => each !== model);
 }
 
-/** Opens the lanes that the last process has left; one in which nobody waits is closed at the first look. */
-export function findLanes(step: Step, after: number): void {
-  const rows = step.store.range('agent.ready', ['ready'], { after, limit: limits.slice });
-  step.slots.lanes = [...new Set([...step.slots.lanes, ...rows.map((row) => row.model)])];
-  const last = rows.at(-1);
-  if (rows.length < limits.slice || last === undefined) return;
-  step.after(() => step.rt.post({ kind: 'lanes', after: last.id }));
+/**
+ * Opens the lanes that the last process has left. The queue is sorted by lane, so the first place behind those of
+ * one lane names the next: as many looks as there are lanes, however many turns wait in them.
+ */
+export function findLanes(step: Step): void {
+  const found = new Set(step.slots.lanes);
+  for (let above: string = lanePrefix; ;) {
+    const row = step.store.range('ready.root', [], { above, limit: 1 })[0];
+    if (row === undefined || !row.slot.startsWith(lanePrefix)) break;
+    found.add(row.slot.slice(lanePrefix.length));
+    above = row.slot;
+  }
+  step.slots.lanes = [...found];
 }
 
 /** Somebody waits for the pace of this model. */

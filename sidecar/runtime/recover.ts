@@ -10,6 +10,7 @@ import type { RecoverStage } from './event.ts';
 import { inputOf } from './jobs.ts';
 import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
+import { findLanes } from './pacing.ts';
 import { quarantine } from './parking.ts';
 import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
@@ -58,10 +59,8 @@ function recoverAgents(step: Step, stage: 'asking' | 'calling', after: number): 
 function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
-  step.after(() => {
-    step.rt.post({ kind: 'keysMore', after: 0 });
-    step.rt.post({ kind: 'lanes', after: 0 });
-  });
+  findLanes(step);
+  step.after(() => step.rt.post({ kind: 'keysMore', after: 0 }));
 }
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */

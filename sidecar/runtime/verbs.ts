@@ -5,6 +5,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import { parseVerb, type Verb } from '../core/verbs.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import { hasRoom } from './inbox.ts';
 import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
 import { openRequest } from './requests.ts';
@@ -80,6 +81,13 @@ function sendMessage(
   if (to === undefined) {
     return say.error(`There is no agent "${verb.to}" among yours or beside you. Use a name, or "parent".`);
   }
+  const closed = step.lineage(to.id).find((each) => each.closed !== 0);
+  if (closed !== undefined) return say.error(`${closed.name} is closed: ${to.name} will not read it.`);
+  if (!hasRoom(step, to.id, limits.inboxMessages)) {
+    return say.error(
+      `${to.name} has ${limits.inboxMessages} messages that it has not read, so this one was not left. It reads them at its next step: try again then.`,
+    );
+  }
   step.store.insert('inbox', {
     agent: to.id,
     sender: agent.id,
@@ -88,7 +96,14 @@ function sendMessage(
     key: null,
     at: step.nowMs,
   });
-  say.done(`Left for ${to.name}: it reads it at its next step.`);
+  say.done(`Left for ${to.name}: ${whenRead(agent, to)}`);
+}
+
+/** When a message is read: the receipt says no more than what is true now. */
+function whenRead(from: AgentRecord, to: AgentRecord): string {
+  if (to.phase !== 'idle') return 'it reads it at its next step.';
+  const wakes = to.parent === from.id ? ' followup_task wakes it.' : '';
+  return `it rests, and reads it when it is given its next task.${wakes}`;
 }
 
 const noChild = (name: string): string =>

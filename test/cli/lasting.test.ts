@@ -72,6 +72,38 @@ test('follow --all shows everything once, in order, over three SIGKILLs', async 
   assert.match(stderr, new RegExp(`Come back with: roost follow --all --after ${stored.at(-1)}`));
 });
 
+test('follow of an agent ends when it rests, with how it ended; with --stay it goes on', async (t) => {
+  const store = new Store(t, [
+    slow,
+    { task: 'break', fail: { kind: 'rejected', code: 'badRequest', message: 'no' } },
+  ]);
+  const begun = await store.lines(
+    'run',
+    '--new',
+    '--agent',
+    'lead',
+    '--detach',
+    ...store.model,
+    '--',
+    'slow',
+  );
+  const follow = await store.roost('follow', 'lead');
+  assert.equal(follow.code, 0, follow.stderr);
+  assert.deepEqual(kinds(follow.lines), ['user', 'answer', 'end']);
+  assert.equal(follow.lines.filter((line) => line.type === 'caughtUp').length, 1);
+  // One that rests already is shown as it is.
+  const again = await store.roost('follow', String(one(begun, 'started')['agent']), '--after', '1');
+  assert.deepEqual([again.code, kinds(again.lines)], [0, ['answer', 'end']]);
+  await store.roost('run', '--new', '--agent', 'bad', ...store.model, '--', 'break');
+  assert.equal((await store.roost('follow', 'bad')).code, 1);
+  const staying = store.start(['follow', 'lead', '--stay']);
+  await until('it has caught up', () => staying.lines().some((line) => line.type === 'caughtUp'), 15_000);
+  await store.lines('run', '--agent', 'lead', '--', 'more');
+  await until('it goes on', () => kinds(staying.lines()).length === 6, 15_000);
+  staying.child.kill('SIGINT');
+  assert.equal((await staying.ended).code, 130);
+});
+
 test('a sidecar that is killed while it starts is started again', async (t) => {
   if (process.platform !== 'linux') return t.skip('children are found in /proc');
   const store = new Store(t);

@@ -6,6 +6,7 @@ import * as fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
 
 import { readDiscovery } from '../../sidecar/platform/paths.ts';
 import { build } from '../../sidecar/protocol/version.ts';
@@ -163,6 +164,27 @@ test('an exception and a rejection that nobody caught are logged and end nothing
   const client = await connectTo(t, readDiscovery(store));
   assert.deepEqual(await client.call('ping', {}), {});
   assert.equal(run.code, null);
+});
+
+test('a store that failed ends it at once, and the next one has the store', async (t) => {
+  const store = folder(t);
+  const faulty = path.join(store, 'faulty.mjs');
+  const errors = path.resolve(import.meta.dirname, '../../sidecar/protocol/errors.ts');
+  fs.writeFileSync(
+    faulty,
+    `import { existsSync } from 'node:fs';
+     import { RoostError } from ${JSON.stringify(pathToFileURL(errors).href)};
+     const timer = setInterval(() => {
+       if (!existsSync(${JSON.stringify(path.join(store, 'sidecar.json'))})) return;
+       clearInterval(timer);
+       setImmediate(() => { throw new RoostError('store/failed', 'The disk is gone.'); });
+     }, 10);`,
+  );
+  const run = start(t, ['--store', store], ['--import', faulty]);
+  assert.equal(await run.ended, 1, run.stderr);
+  assert.match(fs.readFileSync(path.join(store, 'sidecar.log'), 'utf8'), /The disk is gone/);
+  assert.equal(readDiscovery(store), null);
+  await started(t, store);
 });
 
 test('the one that started it may be gone: nobody reads its streams and it goes on', async (t) => {

@@ -1,6 +1,8 @@
 // The door and what comes through it: hello, bad calls, bad peers, bounds.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import * as net from 'node:net';
 import { test } from 'node:test';
 
 import type { Params } from '../../sidecar/protocol/methods.ts';
@@ -98,7 +100,16 @@ test('bad peers lose their own connection and nobody else notices (case 187)', a
     ['no JSON-RPC', frame('{"hello":1}'), /not JSON-RPC/],
     ['a list', frame('[1,2]'), /not JSON-RPC/],
     ['binary', Buffer.from([0, 255, 13, 10, 13, 10, 1]), /Content-Length header/],
-    ['a cancel of nothing', frame('{"jsonrpc":"2.0","method":"$/cancelRequest"}'), /undefined/],
+    [
+      'a cancel of nothing',
+      frame('{"jsonrpc":"2.0","method":"$/cancelRequest"}'),
+      /name the call that it cancels/,
+    ],
+    [
+      'a cancel of an object',
+      frame('{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":{}}}'),
+      /name/,
+    ],
     [
       'an unknown notification',
       frame('{"jsonrpc":"2.0","method":"shout","params":{}}'),
@@ -203,6 +214,21 @@ test('connections beyond the bound are refused', async (t) => {
   late.on('data', (chunk) => (heard += chunk.toString()));
   await new Promise((resolve) => late.once('close', resolve));
   assert.match(heard, /512 clients are connected already/);
+  // Those that were refused and do not close their half take nobody's place.
+  const stubborn = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const socket = net.createConnection({ path: rig.socketPath, allowHalfOpen: true });
+      socket.resume();
+      await once(socket, 'end');
+      return socket;
+    }),
+  );
+  sockets.pop()?.destroy();
+  await until('one place is free', () => rig.server.clientCount() === limits.clients - 1);
+  const next = await rig.client();
+  assert.deepEqual(await next.call('ping', {}), {});
+  next.close();
+  for (const socket of stubborn) socket.destroy();
   for (const socket of sockets) socket.destroy();
   await until('there is room again', () => rig.server.clientCount() === 0);
   assert.deepEqual(await (await rig.client()).call('ping', {}), {});

@@ -54,6 +54,27 @@ test('a reset in hours parks who waits, says why, and all go on when it ends', (
   assert.deepEqual(new Set(phases(world)), new Set(['idle']));
 });
 
+test('lanes are found again by a look at each, however many turns wait in them', () => {
+  const world: World = new World({ answer: () => refusal(world.nowMs + limits.paceParkMs / 2) });
+  for (let i = 0; i < 300; i++) world.start(`task ${i}`, { model: `scripted/m${i % 3}` });
+  world.run(1_000);
+  const range = world.open.store.range.bind(world.open.store);
+  let rows = 0;
+  world.open.store.range = (index, equals, page) => {
+    const found = range(index, equals, page);
+    if (found[0] !== undefined && 'phase' in found[0]) rows += found.length;
+    return found;
+  };
+  world.crash();
+  world.run();
+  assert.equal(rows, 0, 'no agent is looked at that waits in the queue');
+  const before = world.requests.length;
+  world.run(3 * limits.paceParkMs);
+  const asked = new Set(world.requests.slice(before).map((request) => request.model));
+  assert.deepEqual([...asked].sort(), ['scripted/m0', 'scripted/m1', 'scripted/m2']);
+  assert.deepEqual(world.bugs, []);
+});
+
 test('who waits in a lane when the process is killed goes on in the next one', () => {
   const { world, until } = refusing((nowMs) => nowMs + limits.paceParkMs / 2);
   for (let i = 0; i < 5; i++) world.start(`task ${i}`);

@@ -84,8 +84,8 @@ export function rangeOf(table: Table, index: Index, equals: readonly Value[], pa
   const next = spec.columns[equals.length];
   const under = (row: Row): number => compareAll(spec.columns, row, equals);
   /** Where a row stands to the page's lower and upper bound: by the next column, else by id. */
-  const above = (row: Row, bound: number): boolean =>
-    next === undefined ? row.id > bound : compare(row[next] ?? null, bound) > 0;
+  const above = (row: Row, bound: number | string): boolean =>
+    next === undefined ? row.id > Number(bound) : compare(row[next] ?? null, bound) > 0;
   const lower = page.above ?? (page.newest === true ? undefined : page.after);
   const upper = page.upTo ?? (page.newest === true && page.after !== undefined ? page.after - 1 : undefined);
   const least = lower ?? (page.upTo === undefined ? undefined : Number.NEGATIVE_INFINITY);

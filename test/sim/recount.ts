@@ -319,5 +319,9 @@ function bounds(disk: FakeDisk): string | null {
       return `agent ${agent.id} has ${agent.queued} messages in its queue`;
     if (agent.depth > limits.depth) return `agent ${agent.id} is ${agent.depth} deep`;
   }
+  for (const [agent, count] of countBy(disk.table('inbox').rows.values(), 'agent')) {
+    if (count > limits.inboxMessages + limits.inboxSteers)
+      return `agent ${agent} has ${count} messages in its inbox`;
+  }
   return null;
 }

@@ -186,6 +186,8 @@ function drawBounds(chance: Chance): Bounds {
     noticeOutcomes: chance.pick([1, 3, 100]),
     noticeBytes: chance.pick([400, 8192]),
     queuedTurns: chance.pick([1, 3, 1000]),
+    inboxMessages: chance.pick([1, 3, 200]),
+    inboxSteers: chance.pick([1, 50]),
     queuedEvents: chance.pick([20, 100_000]),
     depth: chance.pick([2, 32]),
     entryInlineBytes: chance.pick([100, 4096]),
