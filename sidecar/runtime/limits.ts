@@ -334,6 +334,18 @@ export const limits = {
   /** Ignored files that are copied into a worktree, and their bytes: keys and settings, not packages. The rest is named. */
   includedFiles: 2_000,
   includedBytes: 256 * 1024 * 1024,
+  /** Setup commands of new worktrees at a time (installing packages takes a core and the disk), and how long one may take. */
+  setupsAtOnce: 2,
+  setupMs: 15 * 60_000,
+  /** Numbers of worktrees, and ports of each from the first on: below 32,768, where systems begin to give ports away. */
+  worktreeSlots: 1_200,
+  worktreePorts: 10,
+  firstWorktreePort: 20_000,
+  /** Bytes of all worktrees as they were checked out, and of the disk that stay free. Past either none is made. */
+  worktreesBytes: 64 * 1024 * 1024 * 1024,
+  worktreeFreeBytes: 1024 * 1024 * 1024,
+  /** Commits whose size on disk is remembered. Past it all are looked up again. */
+  checkoutSizes: 64,
   /** Names that an agent is told of each kind of thing that its worktree lacks. */
   lackingNamed: 8,
 

@@ -17,17 +17,22 @@ import type { Locks } from '../workspace/locks.ts';
 import { spliceOf, spliced } from '../workspace/splice.ts';
 import { unified } from '../workspace/unified.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
+import { withNews } from '../workspace/worktreeBase.ts';
 import { fieldsOf } from './fields.ts';
-import { locate, locateToWrite, withNews } from './locate.ts';
+import { locate, locateToWrite } from './locate.ts';
 import type { Located } from './locate.ts';
+import { askerOf, withSetup } from './setup.ts';
+import type { SetupRunner } from './setup.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
-import type { Tool } from './tool.ts';
+import type { Doing, Tool } from './tool.ts';
 
 export interface EditOptions {
   readonly buffers: Buffers;
   readonly worktrees: Worktrees;
   /** One edit, verdict or write of a file at a time, whoever makes it. */
   readonly locks: Locks;
+  /** Runs the setup command of a new worktree. */
+  readonly runner: SetupRunner;
 }
 
 /** What a call wants of a file, given its bytes: the bytes after it, or why not, in words for the model. */
@@ -134,9 +139,10 @@ function tool(options: EditOptions, spec: Tool['spec'], wishOf: WishOf): Tool {
     spec,
     callClass: 'idempotent',
     prepare: (job) => prepare(options, job, wishOf(job)),
-    run: (job, evidence) => run(options, { job, wish: wishOf(job), evidence: read(evidence), again: false }),
-    recover: (job, evidence) =>
-      run(options, { job, wish: wishOf(job), evidence: read(evidence), again: true }),
+    run: (job, evidence, doing) =>
+      run(options, { job, wish: wishOf(job), evidence: read(evidence), again: false, doing }),
+    recover: (job, evidence, doing) =>
+      run(options, { job, wish: wishOf(job), evidence: read(evidence), again: true, doing }),
   };
 }
 
@@ -148,16 +154,19 @@ interface Evidence {
   readonly at: number;
   readonly gone: string;
   readonly come: number;
+  /** The setup of a worktree that the person was asked about; null: none. */
+  readonly setup: string | null;
 }
 
 function read(evidence: Json): Evidence | null {
   if (!isObject(evidence)) return null;
   const { before, after, at, gone, come } = evidence;
+  const setup = typeof evidence['setup'] === 'string' ? evidence['setup'] : null;
   if (typeof before !== 'string' || typeof after !== 'string' || typeof gone !== 'string') return null;
-  return typeof at === 'number' && typeof come === 'number' ? { before, after, at, gone, come } : null;
+  return typeof at === 'number' && typeof come === 'number' ? { before, after, at, gone, come, setup } : null;
 }
 
-function evidenceOf(before: Uint8Array | null, after: Uint8Array): Json {
+function evidenceOf(before: Uint8Array | null, after: Uint8Array, setup: string | null): Json {
   const old = before ?? new Uint8Array();
   const most = Math.min(old.length, after.length);
   let at = 0;
@@ -165,7 +174,7 @@ function evidenceOf(before: Uint8Array | null, after: Uint8Array): Json {
   let tail = 0;
   while (tail < most - at && old[old.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
   const gone = byteString(old.subarray(at, old.length - tail));
-  return { before: hashOf(before), after: hashOf(after), at, gone, come: after.length - tail - at };
+  return { before: hashOf(before), after: hashOf(after), at, gone, come: after.length - tail - at, setup };
 }
 
 /** The bytes that were there before, from those that are there now. */
@@ -190,10 +199,11 @@ async function prepare(options: EditOptions, job: ToolJob, wish: Wish | string):
   if (now.kind === 'refused') return refuse(`${job.tool}: ${now.text}`);
   const after = wish.change(located.label, now.bytes);
   if (typeof after === 'string') return refuse(`${job.tool}: ${after}`);
+  const setup = located.isolated ? options.worktrees.wish(job.agent, job.place.workspace) : null;
   return {
     kind: 'run',
-    evidence: evidenceOf(now.bytes, after),
-    ask: askOf(located, now.bytes, after),
+    evidence: evidenceOf(now.bytes, after, setup?.name ?? null),
+    ask: withSetup(askOf(located, now.bytes, after), setup),
     usesCommandSlot: false,
   };
 }
@@ -217,11 +227,13 @@ interface Run {
   readonly evidence: Evidence | null;
   /** After a crash: the file may have been written already. */
   readonly again: boolean;
+  readonly doing: Doing;
 }
 
-async function run(options: EditOptions, { job, wish, evidence, again }: Run): Promise<ToolOutcome> {
+async function run(options: EditOptions, { job, wish, evidence, again, doing }: Run): Promise<ToolOutcome> {
   if (typeof wish === 'string') return failure(wish);
-  const located = await locateToWrite(options.worktrees, job, wish.path);
+  const asker = askerOf(options.runner, job, evidence?.setup ?? null, doing);
+  const located = await locateToWrite(options.worktrees, { job, asker }, wish.path);
   if (located.kind === 'refused') return failure(`${job.tool}: ${located.text}`);
   return await options.locks(located.written, async () => {
     const buffers = buffersFor(options, located);

@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { ToolJob } from '../ports.ts';
 import { carry, carriable } from '../workspace/worktree.ts';
 import type { Worktree, Worktrees } from '../workspace/worktree.ts';
+import type { Asker } from '../workspace/worktreeSetup.ts';
 import { isProtected, resolveInside, within } from '../workspace/paths.ts';
 
 export interface Located {
@@ -37,9 +38,13 @@ export async function locate(worktrees: Worktrees, job: ToolJob, given: string):
 }
 
 /** Resolves a path for writing: makes the worktree first, and brings along what it lacks. */
-export async function locateToWrite(worktrees: Worktrees, job: ToolJob, given: string): Promise<LocatedOr> {
+export async function locateToWrite(
+  worktrees: Worktrees,
+  { job, asker }: { readonly job: ToolJob; readonly asker: Asker },
+  given: string,
+): Promise<LocatedOr> {
   if (job.place.isolation !== 'worktree') return await locateIn(job, given, null);
-  const made = await worktrees.ensure(job.agent, job.place.workspace);
+  const made = await worktrees.ensure(job.agent, job.place.workspace, asker);
   if (made.kind === 'refused') return made;
   const located = await locateIn(job, given, made.worktree);
   if (located.kind === 'refused') return located;
@@ -75,10 +80,6 @@ async function locateIn(job: ToolJob, given: string, worktree: Worktree | null):
   const lacking = await carriable(worktree, { person: person.real, relative: person.relative });
   return { ...located, written: written.real, read: lacking ? person.real : written.real };
 }
-
-/** A result, and behind it what its agent is told of the worktree that was made for the call. */
-export const withNews = (text: string, news: string | null): string =>
-  news === null ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${news}`;
 
 /** The linked folder of the person's that a file lies in; null: in none. */
 const linkOf = (worktree: Worktree, person: string): string | null =>

@@ -14,7 +14,7 @@ import type { ShellKind } from './command/script.ts';
 import { createEdit, createWrite } from './edit.ts';
 import { createRead } from './read.ts';
 import { createSearch } from './search.ts';
-import { createShell } from './shell.ts';
+import { commandsOf, createShell } from './shell.ts';
 import { failure, refuse } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
@@ -46,12 +46,13 @@ export interface ToolsHandle extends Tools {
 export function createTools(options: ToolsOptions): ToolsHandle {
   const { buffers, locks, redacted = (text: string) => text } = options;
   const worktrees = createWorktrees(options.worktreeRoot);
-  const shell = createShell({ ...options, worktrees, kind: options.shell });
+  const commands = commandsOf(options);
+  const runner = { commands, environment: options.environment };
   const tools: readonly Tool[] = [
-    shell,
+    createShell({ ...runner, worktrees }),
     createRead({ buffers, worktrees }),
-    createEdit({ buffers, worktrees, locks }),
-    createWrite({ buffers, worktrees, locks }),
+    createEdit({ buffers, worktrees, locks, runner }),
+    createWrite({ buffers, worktrees, locks, runner }),
     createSearch({ worktrees, ripgrep: options.ripgrep }),
   ];
   const byName = new Map(tools.map((tool) => [tool.spec.name, tool]));
@@ -64,7 +65,7 @@ export function createTools(options: ToolsOptions): ToolsHandle {
       act(byName.get(job.tool), safely(post, redacted), (tool, doing) => tool.run(job, evidence, doing)),
     recover: (job, evidence, post) =>
       recover(byName.get(job.tool), { job, evidence, post: safely(post, redacted) }),
-    close: () => shell.close(),
+    close: () => commands?.close(),
   };
 }
 

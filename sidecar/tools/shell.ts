@@ -6,7 +6,9 @@ import path from 'node:path';
 import type { Ask, Prepared, ToolJob, ToolOutcome } from '../ports.ts';
 import { head } from '../core/text.ts';
 import { limits } from '../runtime/limits.ts';
+import type { Json } from '../protocol/json.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
+import { withNews } from '../workspace/worktreeBase.ts';
 import { createCommands } from './command/commands.ts';
 import type { Commands } from './command/commands.ts';
 import { runDirectly } from './command/direct.ts';
@@ -15,21 +17,13 @@ import type { CommandEnd } from './command/watched.ts';
 import { judge } from './commandLine.ts';
 import { fieldsOf } from './fields.ts';
 import { outcomeOf } from './shellResult.ts';
-import { withNews } from './locate.ts';
+import { askerOf, ownVariables, withSetup } from './setup.ts';
+import type { SetupRunner } from './setup.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
-export interface ShellOptions {
-  readonly runDirectory: string;
-  /** The environment of a command, but for what names its call. */
-  readonly environment: () => Readonly<Record<string, string>>;
+export interface ShellOptions extends SetupRunner {
   readonly worktrees: Worktrees;
-  /** How commands are started; null: directly, without records. */
-  readonly kind: ShellKind | null;
-}
-
-export interface ShellTool extends Tool {
-  close(): void;
 }
 
 const spec = {
@@ -72,32 +66,47 @@ function inputOf(job: ToolJob): Input | string {
   return { command, runMs: runMs ?? limits.commandMs };
 }
 
-/** The tool; one launcher serves all its commands. */
-export function createShell(options: ShellOptions): ShellTool {
-  const store = options.environment()['ROOST_STORE'] ?? '';
-  const commands =
-    options.kind === null
-      ? null
-      : createCommands({
-          runDirectory: options.runDirectory,
-          kind: options.kind,
-          mark: (id) => ({ ROOST_CALL: callOf(id), ROOST_STORE: store }),
-        });
+export interface CommandOptions {
+  readonly runDirectory: string;
+  readonly environment: () => Readonly<Record<string, string>>;
+  /** How commands are started; null: directly, without records. */
+  readonly shell: ShellKind | null;
+}
+
+/** What runs the commands of all tools, by one launcher; null: they are run without records. */
+export function commandsOf({ runDirectory, environment, shell }: CommandOptions): Commands | null {
+  if (shell === null) return null;
+  const store = environment()['ROOST_STORE'] ?? '';
+  return createCommands({
+    runDirectory,
+    kind: shell,
+    mark: (id) => ({ ROOST_CALL: callOf(id), ROOST_STORE: store }),
+  });
+}
+
+/** The tool. */
+export function createShell(options: ShellOptions): Tool {
+  const { commands } = options;
   return {
     spec,
     callClass: 'effect',
-    prepare: (job) => Promise.resolve(prepare(job, commands)),
-    prepareNow: (job) => prepare(job, commands),
-    run: (job, _evidence, doing) => run(options, commands, { job, doing, record: String(job.call) }),
+    prepare: (job) => Promise.resolve(prepare(options, job)),
+    prepareNow: (job) => prepare(options, job),
+    run: (job, evidence, doing) =>
+      run(options, { job, doing, record: String(job.call), setup: setupIn(evidence) }),
     recover: async (job, evidence, doing) => {
       if (commands === null || !isObject(evidence) || typeof evidence['origin'] !== 'string') {
         return unknown('The runtime was restarted while the command ran, and there is no record of it.');
       }
-      return takeUp(options, commands, { job, doing, origin: evidence['origin'] });
+      const taken = { job, doing, origin: evidence['origin'], setup: setupIn(evidence) };
+      return takeUp(options, commands, taken);
     },
-    close: () => commands?.close(),
   };
 }
+
+/** The setup of a worktree that the person was asked about with this call; null: none. */
+const setupIn = (evidence: Json): string | null =>
+  isObject(evidence) && typeof evidence['setup'] === 'string' ? evidence['setup'] : null;
 
 /** The call that a record belongs to: `12` and, started anew after a crash, `12.1`, `12.2`. */
 const callOf = (record: string): string => record.split('.', 1)[0] ?? record;
@@ -106,6 +115,7 @@ interface TakenUp {
   readonly job: ToolJob;
   readonly doing: Doing;
   readonly origin: string;
+  readonly setup: string | null;
 }
 
 /**
@@ -116,11 +126,11 @@ interface TakenUp {
 async function takeUp(
   options: ShellOptions,
   commands: Commands,
-  { job, doing, origin }: TakenUp,
+  { job, doing, origin, setup }: TakenUp,
 ): Promise<ToolOutcome> {
   for (let serial = 0; ; serial++) {
     const record = serial === 0 ? String(job.call) : `${job.call}.${serial}`;
-    if (serial > 0 && !commands.knows(record)) return run(options, commands, { job, doing, record });
+    if (serial > 0 && !commands.knows(record)) return run(options, { job, doing, record, setup });
     const end = await commands.resume(record, origin, doing);
     if (end.kind !== 'neverStarted' || doing.signal.aborted) return outcomeOf(end, limitOf(job));
   }
@@ -128,16 +138,24 @@ async function takeUp(
 
 const unknown = (text: string): ToolOutcome => ({ status: 'unknown', text });
 
-function prepare(job: ToolJob, commands: Commands | null): Prepared {
+function prepare({ commands, worktrees }: ShellOptions, job: ToolJob): Prepared {
   const input = inputOf(job);
   if (typeof input === 'string') return refuse(input);
+  const { workspace, isolation } = job.place;
+  if (isolation === 'worktree' && sharedStash.test(input.command)) return refuse(stashRefused);
+  const setup = isolation === 'worktree' ? worktrees.wish(job.agent, workspace) : null;
   return {
     kind: 'run',
-    evidence: { origin: originOf(commands) },
-    ask: askOf(job, input.command),
+    evidence: { origin: originOf(commands), setup: setup?.name ?? null },
+    ask: withSetup(askOf(job, input.command), setup),
     usesCommandSlot: true,
   };
 }
+
+// All worktrees of a repository share one stash: what an agent puts there the person finds, and the reverse (case 137).
+const sharedStash = /\bgit\b(\s+(-[cC]\s+\S+|-\S+))*\s+stash\b(?!\s+(list|show)\b)/;
+const stashRefused =
+  'shell: the stash of git is shared with the person and with all other worktrees, so it is not for you. Commit in your worktree instead, or copy files aside.';
 
 function originOf(commands: Commands | null): string | null {
   try {
@@ -177,21 +195,19 @@ interface Start {
   readonly doing: Doing;
   /** Name of the command's record. */
   readonly record: string;
+  readonly setup: string | null;
 }
 
-async function run(options: ShellOptions, commands: Commands | null, start: Start): Promise<ToolOutcome> {
+async function run(options: ShellOptions, start: Start): Promise<ToolOutcome> {
   const { job, doing, record } = start;
+  const { commands } = options;
   const input = inputOf(job);
   if (typeof input === 'string') return failure(input);
-  const made = await directoryOf(options.worktrees, job);
+  const made = await directoryOf(options, start);
   if (made.kind === 'refused') return failure(made.text);
   const { directory, news } = made;
   const env = options.environment();
-  const own = {
-    ROOST_CALL: String(job.call),
-    ROOST_AGENT: String(job.agent),
-    ROOST_PARENT: String(job.parent ?? ''),
-  };
+  const own = { ...ownVariables(job), ...made.env };
   const dueSeconds = Math.ceil((Date.now() + input.runMs) / 1000);
   const task = { command: input.command, directory, env: own, dueSeconds };
   const end: Promise<CommandEnd> =
@@ -206,17 +222,21 @@ interface Directory {
   readonly directory: string;
   /** What the agent is told of a worktree that was made for this command. */
   readonly news: string | null;
+  /** Variables of the worktree. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 async function directoryOf(
-  worktrees: Worktrees,
-  job: ToolJob,
+  options: ShellOptions,
+  { job, doing, setup }: Start,
 ): Promise<Directory | { readonly kind: 'refused'; readonly text: string }> {
   const { workspace, isolation } = job.place;
-  if (isolation !== 'worktree') return { kind: 'directory', directory: workspace, news: null };
-  const made = await worktrees.ensure(job.agent, workspace);
+  if (isolation !== 'worktree') return { kind: 'directory', directory: workspace, news: null, env: {} };
+  const asker = askerOf(options, job, setup, doing);
+  const made = await options.worktrees.ensure(job.agent, workspace, asker);
   if (made.kind === 'refused') return made;
-  return { kind: 'directory', directory: made.worktree.place, news: made.news };
+  const { place, env } = made.worktree;
+  return { kind: 'directory', directory: place, news: made.news, env };
 }
 
 /** The best way to start commands on this machine: bash, else a POSIX shell with `setsid`, else directly. */

@@ -4,6 +4,7 @@
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
 import { limits } from '../runtime/limits.ts';
+import { createPlaces } from './locks.ts';
 
 export interface GitResult {
   /** 0: all well. -1: git is not there, or took too long. */
@@ -34,27 +35,15 @@ const settings = Object.entries({
   'core.splitIndex': 'false',
 }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 
-/** Calls that wait for one of the `limits.gitAtOnce` places (case 142), oldest first. */
-const waiting: (() => void)[] = [];
-let running = 0;
+/** Not more at a time: a swarm starts hundreds at once (case 142). */
+const places = createPlaces(limits.gitAtOnce);
 
 /** Runs git in a directory. Never rejects. */
-export async function git(
+export const git = (
   directory: string,
   args: readonly string[],
   options: GitOptions = {},
-): Promise<GitResult> {
-  if (limits.gitAtOnce <= running) await new Promise<void>((go) => waiting.push(go));
-  else running += 1;
-  try {
-    return await run(directory, args, options);
-  } finally {
-    // The place goes to the next one, if somebody waits.
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  }
-}
+): Promise<GitResult> => places(() => run(directory, args, options));
 
 function run(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// One at a time for everything that has the same name: a file that is read, changed and written, a repository
+// Who waits for whom. Locks: one at a time for everything that has the same name: a file that is read, changed and written, a repository
 // whose worktrees are made. Work for different names goes on side by side; nothing is kept when all is done.
 
 /** A lock that runs the work of each name in the order in which it came. */
@@ -14,6 +14,26 @@ export function createLocks(): Locks {
       return await mine;
     } finally {
       if (last.get(name) === mine) last.delete(name);
+    }
+  };
+}
+
+/** Runs pieces of work, at most some of them at a time, in the order in which they came. */
+export type Places = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createPlaces(most: number): Places {
+  const waiting: (() => void)[] = [];
+  let used = 0;
+  return async (work) => {
+    if (most <= used) await new Promise<void>((go) => waiting.push(go));
+    else used += 1;
+    try {
+      return await work();
+    } finally {
+      // The place goes to the next one, if somebody waits.
+      const next = waiting.shift();
+      if (next === undefined) used -= 1;
+      else next();
     }
   };
 }

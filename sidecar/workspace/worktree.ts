@@ -19,10 +19,14 @@ import { repositoryOf } from './repository.ts';
 import type { Repository } from './repository.ts';
 import { createSnapshots } from './snapshot.ts';
 import type { Snapshots } from './snapshot.ts';
-import { include, lacking, settingsOf } from './worktreeInclude.ts';
-import type { Trees } from './worktreeInclude.ts';
-import { folderOf, readRecord, writeRecord } from './worktreeRecord.ts';
-import type { WorktreeRecord } from './worktreeRecord.ts';
+import { baseOf, newsOf, withNews } from './worktreeBase.ts';
+import { include, settingsOf } from './worktreeInclude.ts';
+import { createRecords, folderOf } from './worktreeRecord.ts';
+import type { Records, WorktreeRecord } from './worktreeRecord.ts';
+import { createRooms, environmentOf, roomBounds } from './worktreeRoom.ts';
+import type { RoomBounds, Rooms } from './worktreeRoom.ts';
+import { createSetups } from './worktreeSetup.ts';
+import type { Asker, Setups, SetupWish } from './worktreeSetup.ts';
 
 export interface Worktree {
   /** The folder that stands for the agent's workspace. */
@@ -31,6 +35,8 @@ export interface Worktree {
   readonly base: string;
   /** Folders of the person's, absolute, that it has a link to. */
   readonly linked: readonly string[];
+  /** Variables of its commands: ports and names of its own (case 137). */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export type WorktreeResult =
@@ -45,14 +51,20 @@ export type WorktreeResult =
 export interface Worktrees {
   /** The agent's worktree, if it has one; null before its first write. */
   find(agent: AgentId, workspace: string): Promise<Worktree | null>;
-  /** The agent's worktree; made when it has none. */
-  ensure(agent: AgentId, workspace: string): Promise<WorktreeResult>;
+  /** The agent's worktree; made when it has none, and set up when there is an asker who can. */
+  ensure(agent: AgentId, workspace: string, asker?: Asker): Promise<WorktreeResult>;
+  /** The setup command that the person must allow with the agent's next write; null: none. */
+  wish(agent: AgentId, workspace: string): SetupWish | null;
 }
 
 /** Worktrees under `root`, one folder for each agent. */
-export function createWorktrees(root: string): Worktrees {
+export function createWorktrees(root: string, bounds: RoomBounds = roomBounds): Worktrees {
+  const records = createRecords(root);
   const making: Making = {
     root,
+    rooms: createRooms(root, records, bounds),
+    records,
+    setups: createSetups(root, records),
     locks: createLocks(),
     snapshots: createSnapshots({
       root: path.join(root, 'indexes'),
@@ -64,37 +76,53 @@ export function createWorktrees(root: string): Worktrees {
   };
   return {
     find: async (agent, workspace) => {
-      const record = await recordOf(root, agent, workspace);
+      const record = await recordOf(making, agent, workspace);
       return record !== null && (await isThere(root, agent)) ? worktreeOf(root, record) : null;
     },
-    ensure: async (agent, workspace) => {
-      // An agent has one worktree, whichever of its calls asks first.
-      const made = await making.locks(`agent ${agent}`, () => ensure(making, agent, workspace));
-      if (typeof made === 'string') return { kind: 'refused', text: made };
-      return { kind: 'worktree', worktree: worktreeOf(root, made.record), news: made.news };
-    },
+    // An agent has one worktree, whichever of its calls asks first.
+    ensure: (agent, workspace, asker) =>
+      making.locks(`agent ${agent}`, async () => {
+        const made = await ensure(making, agent, workspace);
+        if (typeof made === 'string') return { kind: 'refused', text: made };
+        const worktree = worktreeOf(root, made.record);
+        const problem = asker === undefined ? null : await setUp(making, made.record, worktree, asker);
+        if (problem !== null) return { kind: 'refused', text: withNews(problem, made.news) };
+        return { kind: 'worktree', worktree, news: made.news };
+      }),
+    wish: (agent, workspace) => making.setups.wish(agent, workspace),
   };
 }
 
 interface Making {
   readonly root: string;
+  readonly rooms: Rooms;
+  readonly records: Records;
+  readonly setups: Setups;
   readonly locks: Locks;
   readonly snapshots: Snapshots;
 }
 
-const worktreeOf = (root: string, record: WorktreeRecord): Worktree => ({
-  place: path.join(folderOf(root, record.agent), record.inside),
-  base: record.base,
-  linked: record.linked,
-});
+function worktreeOf(root: string, record: WorktreeRecord): Worktree {
+  const folder = folderOf(root, record.agent);
+  const { base, linked } = record;
+  return {
+    place: path.join(folder, record.inside),
+    base,
+    linked,
+    env: environmentOf(record, folder),
+  };
+}
 
 interface Made {
   readonly record: WorktreeRecord;
   readonly news: string | null;
 }
 
-async function recordOf(root: string, agent: AgentId, workspace: string): Promise<WorktreeRecord | null> {
-  const record = await readRecord(root, agent);
+const setUp = (making: Making, record: WorktreeRecord, { place, env }: Worktree, asker: Asker) =>
+  making.setups.run(record, { top: record.top, directory: place, env }, asker);
+
+async function recordOf(making: Making, agent: AgentId, workspace: string): Promise<WorktreeRecord | null> {
+  const record = await making.records.read(agent);
   return record?.workspace === workspace ? record : null;
 }
 
@@ -109,7 +137,7 @@ const isThere = (root: string, agent: number): Promise<boolean> =>
 
 async function ensure(making: Making, agent: AgentId, workspace: string): Promise<Made | string> {
   const { root } = making;
-  const known = await recordOf(root, agent, workspace);
+  const known = await recordOf(making, agent, workspace);
   if (known !== null && (await isThere(root, agent))) {
     return (await isRegistered(root, agent)) ? { record: known, news: null } : await adopt(making, known);
   }
@@ -117,7 +145,11 @@ async function ensure(making: Making, agent: AgentId, workspace: string): Promis
   if (typeof repository === 'string') {
     return `${workspace} is not in a git repository, so this agent cannot have a worktree (${repository}). Run "git init" there, or start the agent with isolation "shared".`;
   }
-  return await make(making, agent, { workspace, repository });
+  try {
+    return await make(making, agent, { workspace, repository });
+  } finally {
+    making.rooms.give(agent);
+  }
 }
 
 interface Wish {
@@ -135,7 +167,9 @@ async function make(making: Making, agent: AgentId, { workspace, repository }: W
   await mkdir(root, { recursive: true });
   // No record, or no folder: a crash cut its making short and no agent has seen it, or somebody removed it.
   await rm(folder, { recursive: true, force: true });
-  const base = await baseOf(making, repository);
+  const room = await making.rooms.take(agent, repository);
+  if (typeof room === 'string') return `No worktree was made. ${room}`;
+  const base = await baseOf(making.snapshots, repository);
   if (base.commit === null) return `The worktree could not be made: ${base.problem}`;
   const { commit } = base;
   const added = await locks(repository.common, () => register(repository.top, { folder, commit, agent }));
@@ -146,27 +180,21 @@ async function make(making: Making, agent: AgentId, { workspace, repository }: W
   await mkdir(path.join(folder, inside), { recursive: true });
   const trees = { from: repository.top, to: folder };
   const { linked, missing } = await include(trees, settings);
+  const { setup } = settings;
   const record: WorktreeRecord = {
     agent,
     workspace,
     repository: repository.common,
+    top: repository.top,
     inside,
     base: commit,
-    slot: 0,
-    sizeBytes: 0,
+    ...room,
     madeAtMs: Date.now(),
     linked: [...linked],
+    setup: setup === '' ? null : { command: setup, state: 'pending', run: null, origin: null },
   };
-  await writeRecord(root, record);
+  await making.records.write(record);
   return { record, news: await newsOf(base, trees, missing) };
-}
-
-/** What an agent should know of its new worktree. */
-async function newsOf(base: Base, trees: Trees, missing: readonly string[]): Promise<string> {
-  const carried = base.carried ? ', with what the person has not committed' : '';
-  const lacks = await lacking(trees, [...base.left, ...missing]);
-  const rest = lacks === null ? '' : ` Not in it, though in the person's folder: ${lacks}.`;
-  return `[roost] This is a git worktree of your own, made of commit ${base.commit?.slice(0, 12) ?? ''}${carried}.${rest}`;
 }
 
 interface Place {
@@ -184,38 +212,6 @@ async function register(top: string, { folder, commit, agent }: Place): Promise<
   const reason = ['--reason', `It belongs to agent ${agent} of Roost.`];
   const added = await git(top, [...args, ...reason, folder, commit]);
   return added.code === 0 ? null : added.problem;
-}
-
-interface Base {
-  /** Null: there is none, for this reason. */
-  readonly commit: string | null;
-  readonly problem: string;
-  /** It has more than what was committed. */
-  readonly carried: boolean;
-  /** Files that it should have and has not. */
-  readonly left: readonly string[];
-}
-
-/**
- * The commit that the worktree starts from: HEAD when the person's tree is as committed, else a commit on top of it
- * with the person's changes and new files. The same state gives the same commit, so fifty worktrees share one.
- */
-async function baseOf(making: Making, repository: Repository): Promise<Base> {
-  const { top, head } = repository;
-  const snapshot = await making.snapshots.take(repository);
-  // Without one the worktree starts from what is committed, which is still a base.
-  if (snapshot.kind === 'failed') return { commit: head, problem: snapshot.text, carried: false, left: [] };
-  const { tree, left } = snapshot;
-  if (head !== null) {
-    const same = await git(top, ['rev-parse', `${head}^{tree}`]);
-    if (same.out.trim() === tree) return { commit: head, problem: '', carried: false, left };
-  }
-  const parent = head === null ? [] : ['-p', head];
-  const args = ['commit-tree', tree, ...parent, '-m', 'What the person had'];
-  const when = { GIT_AUTHOR_DATE: '2000-01-01T00:00:00Z', GIT_COMMITTER_DATE: '2000-01-01T00:00:00Z' };
-  const made = await git(top, args, { env: when });
-  const commit = made.code === 0 ? made.out.trim() : null;
-  return { commit, problem: made.problem, carried: true, left };
 }
 
 /** Whether git still has its own part of the worktree, which the file `.git` in it names. */

@@ -16,12 +16,14 @@ import { git } from './git.ts';
 import { resolveInside } from './paths.ts';
 import { ignoredOf, pathsOf, submodulesOf } from './repository.ts';
 
-const settingsFile = '.roost/worktree.json';
+export const settingsFile = '.roost/worktree.json';
 const includeFile = '.worktreeinclude';
 
 const schema = v.strictObject({
   /** Ignored folders that every worktree shares with the person by a link, relative to the top. */
   link: v.optional(v.array(v.string()), []),
+  /** Command that runs once in each new worktree; empty: none. */
+  setup: v.optional(v.string(), ''),
 });
 
 export type WorktreeSettings = v.InferOutput<typeof schema>;
@@ -29,7 +31,11 @@ export type WorktreeSettings = v.InferOutput<typeof schema>;
 /** What a repository wants for its worktrees; a string says what is wrong with the file. */
 export async function settingsOf(top: string): Promise<WorktreeSettings | string> {
   const text = await readFile(path.join(top, settingsFile), 'utf8').catch(() => null);
-  if (text === null) return { link: [] };
+  return text === null ? { link: [], setup: '' } : parseSettings(text);
+}
+
+/** The text of such a file, understood. */
+export function parseSettings(text: string): WorktreeSettings | string {
   try {
     const parsed = v.safeParse(schema, JSON.parse(text));
     if (parsed.success) return parsed.output;

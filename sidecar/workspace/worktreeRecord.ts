@@ -3,10 +3,9 @@
 //
 // Not here: making, looking at and removing worktrees.
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import * as v from 'valibot';
-import type { AgentId } from '../protocol/ids.ts';
 import { bytesOf, utf8ByteString } from './bytes.ts';
 import { writeWhole } from './files.ts';
 
@@ -14,8 +13,9 @@ const schema = v.object({
   agent: v.number(),
   /** The person's folder that the agent works on. */
   workspace: v.string(),
-  /** The repository that the worktree belongs to. */
+  /** The repository that the worktree belongs to, and the top of the person's working tree. */
   repository: v.string(),
+  top: v.optional(v.string(), ''),
   /** The place of the workspace in the worktree, relative. */
   inside: v.string(),
   /** Commit that it was made of. */
@@ -27,6 +27,18 @@ const schema = v.object({
   madeAtMs: v.optional(v.number(), 0),
   /** Folders of the person's, absolute, that it has a link to. */
   linked: v.optional(v.array(v.string()), []),
+  /** The setup command, and how far it has come; `run` and `origin` name the record of the command. */
+  setup: v.optional(
+    v.nullable(
+      v.object({
+        command: v.string(),
+        state: v.picklist(['pending', 'done', 'failed']),
+        run: v.nullable(v.string()),
+        origin: v.nullable(v.string()),
+      }),
+    ),
+    null,
+  ),
 });
 
 export type WorktreeRecord = v.InferOutput<typeof schema>;
@@ -34,20 +46,51 @@ export type WorktreeRecord = v.InferOutput<typeof schema>;
 export const recordFile = (root: string, agent: number): string => path.join(root, `${agent}.json`);
 export const folderOf = (root: string, agent: number): string => path.join(root, String(agent));
 
-/** The record of an agent's worktree; null: there is none, or it cannot be read. */
-export async function readRecord(root: string, agent: AgentId): Promise<WorktreeRecord | null> {
-  const text = await readFile(recordFile(root, agent), 'utf8').catch(() => null);
-  if (text === null) return null;
+export interface Records {
+  /** The record of an agent's worktree; null: there is none, or it cannot be read. */
+  read(agent: number): Promise<WorktreeRecord | null>;
+  /** Writes a record, durably. */
+  write(record: WorktreeRecord): Promise<void>;
+  remove(agent: number): Promise<void>;
+  /** All of them, by agent. */
+  all(): Promise<readonly WorktreeRecord[]>;
+}
+
+/** The records under `root`, read once and kept: nobody else writes them. */
+export function createRecords(root: string): Records {
+  let loading: Promise<Map<number, WorktreeRecord>> | null = null;
+  const known = (): Promise<Map<number, WorktreeRecord>> => (loading ??= load(root));
+  return {
+    read: async (agent) => (await known()).get(agent) ?? null,
+    write: async (record) => {
+      const records = await known();
+      await writeWhole(recordFile(root, record.agent), bytesOf(utf8ByteString(JSON.stringify(record))));
+      records.set(record.agent, record);
+    },
+    remove: async (agent) => {
+      const records = await known();
+      await rm(recordFile(root, agent), { force: true });
+      records.delete(agent);
+    },
+    all: async () => [...(await known()).values()].sort((a, b) => a.agent - b.agent),
+  };
+}
+
+async function load(root: string): Promise<Map<number, WorktreeRecord>> {
+  const names = await readdir(root).catch(() => []);
+  const records = new Map<number, WorktreeRecord>();
+  for (const name of names.filter((each) => /^\d{1,15}\.json$/.test(each))) {
+    const record = parsed(await readFile(path.join(root, name), 'utf8').catch(() => ''));
+    if (record !== null) records.set(record.agent, record);
+  }
+  return records;
+}
+
+function parsed(text: string): WorktreeRecord | null {
   try {
-    const parsed = v.safeParse(schema, JSON.parse(text));
-    return parsed.success ? parsed.output : null;
+    const result = v.safeParse(schema, JSON.parse(text));
+    return result.success ? result.output : null;
   } catch {
     return null;
   }
-}
-
-/** Writes a record, durably. */
-export async function writeRecord(root: string, record: WorktreeRecord): Promise<void> {
-  const file = recordFile(root, record.agent);
-  await writeWhole(file, bytesOf(utf8ByteString(JSON.stringify(record))));
 }

@@ -257,3 +257,23 @@ test('a submodule and a repository inside are left out, and the one that is the 
   assert.equal(readFileSync(path.join(inside.place, 'lib.txt'), 'utf8'), 'lib\n');
   assert.equal(repository.state(), before);
 });
+
+test('case 141: past the quota, or with little of the disk free, none is made, and it is said what to do', async () => {
+  const repository = createRepository({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
+  const root = temporaryFolder();
+  const worktrees = createWorktrees(root, { quotaBytes: 20_000, freeBytes: 0 });
+  const all = await Promise.all(
+    Array.from({ length: 4 }, (_, i) => worktrees.ensure(agentId(i + 1), repository.folder)),
+  );
+  const refused = all.flatMap((result) => (result.kind === 'refused' ? [result.text] : []));
+  assert.equal(refused.length, 2);
+  assert.match(refused[0] ?? '', /^No worktree was made\. 2 worktrees take .* "roost worktree rm"\.$/);
+  const full = createWorktrees(root, { quotaBytes: 1e12, freeBytes: 1e15 });
+  const none = await full.ensure(agentId(9), repository.folder);
+  assert.match(none.kind === 'refused' ? none.text : '', /Only .* are free on the disk of .*Free some space/);
+  assert.equal(
+    (await full.ensure(agentId(1), repository.folder)).kind,
+    'worktree',
+    'one that is there is used',
+  );
+});

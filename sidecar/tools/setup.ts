@@ -1,0 +1,89 @@
+// The setup command of a new worktree, run with the same records as commands of agents, and asked about with the
+// call that makes the worktree.
+
+import type { Ask, ToolJob } from '../ports.ts';
+import { limits } from '../runtime/limits.ts';
+import type { Asker, SetupEnd, SetupJob, SetupWish } from '../workspace/worktreeSetup.ts';
+import type { Commands } from './command/commands.ts';
+import { runDirectly } from './command/direct.ts';
+import type { CommandEnd } from './command/watched.ts';
+import { outcomeOf } from './shellResult.ts';
+import type { Doing } from './tool.ts';
+
+export interface SetupRunner {
+  /** Null: without records (Windows). */
+  readonly commands: Commands | null;
+  /** The environment of a command, but for what names its call. */
+  readonly environment: () => Readonly<Record<string, string>>;
+}
+
+/** The variables that name a call and its agent. */
+export const ownVariables = (job: ToolJob): Record<string, string> => ({
+  ROOST_CALL: String(job.call),
+  ROOST_AGENT: String(job.agent),
+  ROOST_PARENT: String(job.parent ?? ''),
+});
+
+/** The call that wants a worktree. `allowed`: the setup that its person was asked about (SetupWish.name). */
+export function askerOf(runner: SetupRunner, job: ToolJob, allowed: string | null, doing: Doing): Asker {
+  return {
+    call: job.call,
+    allowed,
+    run: async (setup) => endOf(await run(runner, job, setup, doing), doing),
+  };
+}
+
+async function run(
+  { commands, environment }: SetupRunner,
+  job: ToolJob,
+  setup: SetupJob,
+  doing: Doing,
+): Promise<CommandEnd> {
+  const { command, directory } = setup;
+  let name = setup.record;
+  // Each record whose claim recovery has won belongs to a start that never was; the next has a claim of its own.
+  while (setup.taken !== null && commands?.knows(name) === true) {
+    const end = await commands.resume(name, setup.taken, doing);
+    if (end.kind !== 'neverStarted') return end;
+    name += '1';
+  }
+  await setup.starting(originOf(commands));
+  const env = environment();
+  const own = { ...ownVariables(job), ...setup.env };
+  const dueSeconds = Math.ceil((Date.now() + limits.setupMs) / 1000);
+  const task = { command, directory, env: own, dueSeconds };
+  return await (commands?.start(name, task, { ...doing, env, runMs: limits.setupMs }) ??
+    runDirectly({ command, directory, env: { ...env, ...own }, runMs: limits.setupMs }, doing));
+}
+
+function originOf(commands: Commands | null): string | null {
+  try {
+    return commands?.origin() ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function endOf(end: CommandEnd, doing: Doing): SetupEnd {
+  const { status, text } = outcomeOf(end, limits.setupMs);
+  if (doing.signal.aborted && end.kind === 'exit' && end.stopped === 'interrupt') {
+    return { kind: 'interrupted', text };
+  }
+  return { kind: status === 'ok' ? 'done' : 'failed', text };
+}
+
+/** What is asked for a call whose worktree has to be set up first: for both in one. */
+export function withSetup(ask: Ask, wish: SetupWish | null): Ask {
+  if (wish === null) return ask;
+  const cluster = `setup:${wish.name}`;
+  const together = ask.kind === 'edit' || ask.harmless ? cluster : `${cluster} ${ask.cluster}`;
+  const alone = ask.always || (ask.kind === 'command' && !ask.harmless && ask.cluster === null);
+  return {
+    ...ask,
+    kind: 'command',
+    title: `Set up a worktree with ${wish.command}, then ${ask.kind === 'edit' ? ask.title : `run ${ask.title}`}`,
+    detail: `${wish.command}\n\nonce in each new worktree of ${wish.top}, as its .roost/worktree.json says. You are asked again when that is another command.\n\nThen:\n\n${ask.detail}`,
+    cluster: alone ? null : together,
+    harmless: false,
+  };
+}
