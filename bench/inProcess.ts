@@ -64,6 +64,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       },
       run: () => () => undefined,
       recover: () => () => undefined,
+      settled: () => undefined,
     },
     review: {
       detail: () => undefined,

@@ -190,6 +190,11 @@ export interface Tools {
   run(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
   /** After a crash: what became of a started call (DESIGN §7). Never starts an `effect` again. */
   recover(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
+  /**
+   * The end of a call, which the tool has posted, is committed: `recover` will not be called for it, and what was kept
+   * to judge it by may go.
+   */
+  settled(tool: string, call: CallId): void;
 }
 
 // ---------------------------------------------------------------- review

@@ -163,9 +163,11 @@ export function hearTool(rt: Runtime, call: CallRecord): (event: ToolEvent) => v
 /** A tool has ended: its result, its files and its slot, in one transaction. */
 export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
   const call = step.store.get('call', id);
+  if (call?.state !== 'started' && call?.state !== 'interrupted') return;
+  const { tools } = step.rt;
+  step.after(() => tools.settled(call.tool, callId(id)));
   // What a call wrote before it was interrupted is on the disk: the person is shown it all the same.
-  if (call?.state === 'interrupted') return recordAll(step, call, outcome);
-  if (call?.state !== 'started') return;
+  if (call.state === 'interrupted') return recordAll(step, call, outcome);
   const agent = step.agent(call.agent);
   releaseCall(step, call);
   const { status, text, whole } = outcome;

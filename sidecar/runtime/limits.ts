@@ -379,6 +379,8 @@ export const limits = {
   runKeptMs: 10 * 60_000,
   runsKept: 4_096,
   runSweepMs: 60_000,
+  /** Emptied run directories that wait for the next commands: as many as are started in a moment. The others are removed. */
+  spareRuns: 8,
   /** The login shell of the person must have said its PATH by then; without it, the PATH of the process is used. */
   loginShellMs: 5_000,
   /** Lines of a large file that are looked through for a range. Past it, a command has to do. */

@@ -65,6 +65,7 @@ export function createTools(options: ToolsOptions): ToolsHandle {
       act(byName.get(job.tool), safely(post, redacted), (tool, doing) => tool.run(job, evidence, doing)),
     recover: (job, evidence, post) =>
       recover(byName.get(job.tool), { job, evidence, post: safely(post, redacted) }),
+    settled: (tool, call) => byName.get(tool)?.settled?.(call),
     close: () => commands?.close(),
   };
 }

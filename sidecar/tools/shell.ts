@@ -101,6 +101,12 @@ export function createShell(options: ShellOptions): Tool {
       const taken = { job, doing, origin: evidence['origin'], setup: setupIn(evidence) };
       return takeUp(options, commands, taken);
     },
+    settled: (call) => {
+      // The record of a start after a crash has a number of its own, and those before it end with it.
+      commands?.settled(String(call));
+      for (let serial = 1; commands?.knows(`${call}.${serial}`) === true; serial++)
+        commands.settled(`${call}.${serial}`);
+    },
   };
 }
 

@@ -4,6 +4,7 @@
 // the results; a rejected promise is a bug or a failing disk, and becomes an error that the model is told.
 
 import type { CallClass, Prepared, ToolJob, ToolOutcome, ToolSpec } from '../ports.ts';
+import type { CallId } from '../protocol/ids.ts';
 import type { JsonObject, Json } from '../protocol/json.ts';
 
 /** What a running tool is given besides its job. */
@@ -22,6 +23,8 @@ export interface Tool {
   prepareNow?(job: ToolJob): Prepared;
   run(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
   recover(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
+  /** The end of a call, which the tool has told, is committed: it will not be recovered any more. */
+  settled?(call: CallId): void;
 }
 
 export const refuse = (text: string): Prepared => ({ kind: 'refuse', text });

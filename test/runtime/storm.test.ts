@@ -120,6 +120,7 @@ function portsOf(open: OpenStore, model: Ports['model'], hear: (ended: readonly 
       prepare: () => none,
       run: () => none,
       recover: () => none,
+      settled: () => undefined,
     },
     review: {
       detail: none,

@@ -171,6 +171,7 @@ export class World {
           return () => undefined;
         },
         run: (job, _evidence, post) => this.tool(job, post),
+        settled: () => undefined,
         recover: (job, _evidence, post) => {
           this.at(0, () =>
             post({

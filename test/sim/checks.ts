@@ -24,6 +24,8 @@ export class Checks {
   readonly #asking = new Map<number, number>();
   /** Calls with a command slot that run in this process. */
   readonly #running = new Set<number>();
+  /** Calls whose records were given up. */
+  readonly #settledCalls = new Set<number>();
   /** Calls that were run, in any process. */
   readonly #ran = new Set<number>();
   /** Agents as the last news about them left them. */
@@ -144,9 +146,19 @@ export class Checks {
     // An interrupted one is taken up to be ended.
     if (row?.state !== 'started' && row?.state !== 'interrupted')
       this.#sim.fail('S4', `call ${call} is recovered while its row is ${row?.state}`);
+    if (this.#settledCalls.has(call))
+      this.#sim.fail('S4', `call ${call} is recovered after its record was given up`);
     if (this.#running.has(call)) this.#sim.fail('S4', `call ${call} is recovered while this process runs it`);
     this.#ran.add(call);
     this.#holds(call);
+  }
+
+  /** What is kept to judge a call by may go only when its end is committed. */
+  settledCall(call: number): void {
+    const row = this.#sim.disk.row('call', call);
+    if (row?.open !== 0)
+      this.#sim.fail('S1', `the record of call ${call} is given up while its row is ${row?.state}`);
+    this.#settledCalls.add(call);
   }
 
   #holds(call: number): void {

@@ -14,6 +14,7 @@ import type {
   Tools,
   Touched,
 } from '../../sidecar/ports.ts';
+import type { CallId } from '../../sidecar/protocol/ids.ts';
 import type { Json } from '../../sidecar/protocol/json.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
@@ -105,6 +106,11 @@ export class FakeTools implements Tools {
     const launchMs = sim.chance.around(sim.chance.hits(0.1) ? 2_000 : 2);
     sim.world.later(launchMs, () => this.#launch(job, outside));
     return this.#watch(outside, post);
+  }
+
+  settled(tool: string, call: CallId): void {
+    this.#sim.effect(`settled ${call} ${tool}`);
+    this.#sim.check.settledCall(call);
   }
 
   recover(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel {

@@ -17,7 +17,7 @@ import { after, test } from 'node:test';
 import type { Json } from '../../sidecar/protocol/json.ts';
 import { takeClaim } from '../../sidecar/tools/command/runs.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
-import { begin, createPlace, until } from './place.ts';
+import { begin, createPlace, evidenceOf, until } from './place.ts';
 import type { Begun, Place } from './place.ts';
 
 type Sidecar = { process: ChildProcess; evidence: Json[] };
@@ -160,6 +160,17 @@ test('a command of an earlier boot, or whose number another process has, is unkn
     assert.equal(outcome.status, 'unknown');
     assert.match(outcome.text, /\nso far\n$/);
   }
+});
+
+test('after a restart of the machine a claim that is not there says nothing', async () => {
+  const place = createPlace();
+  const evidence = await evidenceOf(place, place.job('shell', { command: 'true' }));
+  const { origin } = evidence as { readonly origin: string };
+  const here = await recover(place, 1, evidence, 'echo ran').outcome;
+  assert.equal(here.text, 'exit code 0\nran\n');
+  const before = await recover(place, 2, { origin: `${origin.split(' ')[0]} another-boot` }).outcome;
+  assert.equal(before.status, 'unknown');
+  assert.ok(!existsSync(path.join(place.workspace, 'never')));
 });
 
 test('a recovered command is still bound by its time', async () => {

@@ -8,9 +8,10 @@
 // waiting pair. The wrapper outlives whatever the command does to its own group (`kill 0`, `kill -9 0`), ignores
 // what it does to its parent (`kill $PPID`), and writes the exit record when the command's shell ends.
 //
-// Files of a run, in its own directory: `job` (sourced by the command's shell), `claim` (made exclusively, before
-// any work: "pid start wrapper wrapperStart boot"), `out`, `exit` (a number and a line end; without the line end
-// it is not there), and, where output cannot be trimmed in place (runs.ts), `head`, `tail` and `cut`.
+// Files of a run, in its own directory: `job` (sourced by the command's shell), `claim` (whose first line decides who
+// has it, written before any work: "pid start wrapper wrapperStart boot"), `out`, `exit` (a number and a line end;
+// without the line end it is not there), and, where output cannot be trimmed in place (runs.ts), `head`, `tail` and
+// `cut`. The files may be there before, empty, from a run whose result is committed (commands.ts).
 
 import { limits } from '../../runtime/limits.ts';
 
@@ -28,12 +29,11 @@ else
   w=$(LC_ALL=C ps -o lstart= -p $PPID 2>/dev/null | tr -s ' ' _)
 fi
 IFS= read -r d || exit 0
-set -C
-{ echo "$$ $s $PPID $w $b" >"$d/claim"; } 2>/dev/null || exit 0
-set +C
+{ echo "$$ $s $PPID $w $b" >>"$d/claim"; } 2>/dev/null || exit 0
+read -r o x <"$d/claim" && [ "$o" = "$$" ] || exit 0
 exec </dev/null >>"$d/out" 2>&1 || exit 126
 . "$d/job" || exit 126
-unset b s w d
+unset b s w d o x
 eval "set --
 $1"
 `;

@@ -241,7 +241,8 @@ class Run {
     clearInterval(this.timer);
     this.options.watch.signal.removeEventListener('abort', this.onAbort);
     this.resolve(end);
-    // The record is kept a while, and a flood may have ended between two looks.
-    void this.trim();
+    // A record is kept until its result is committed, and a flood may have ended between two looks. It may also be
+    // gone by now.
+    this.trim().catch(() => undefined);
   }
 }
