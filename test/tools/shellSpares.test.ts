@@ -17,7 +17,7 @@ async function ended(place: Place, id: number, command: string): Promise<string>
   return text;
 }
 
-test('a settled record keeps nothing of its command, and the next command takes it', async () => {
+test('a settled record keeps nothing of what became of its command, and the next command takes it', async () => {
   const place = createPlace();
   assert.equal(await ended(place, 1, 'echo secret-output; exit 3'), 'exit code 3\nsecret-output\n');
   assert.ok(existsSync(path.join(runs(place), '1')));
@@ -29,7 +29,7 @@ test('a settled record keeps nothing of its command, and the next command takes 
   await until(emptied);
   assert.ok(!existsSync(path.join(runs(place), '1')));
   const [spare = ''] = spares(place);
-  for (const name of ['job', 'claim', 'exit', 'out'])
+  for (const name of ['claim', 'exit', 'out'])
     assert.equal(statSync(path.join(runs(place), spare, name)).size, 0, name);
 
   await new Promise((resolve) => setImmediate(resolve));

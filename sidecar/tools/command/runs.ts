@@ -71,15 +71,15 @@ export function takeClaim(directory: string): boolean {
 }
 
 /**
- * Makes the directory of a run whose result is committed ready for another one, under another name: nothing of the
- * command, its output or its environment is left in it. The output is a new file, because something that the
- * command left behind may still write to the old one. Throws what the file
- * system throws. Only the new file is made by a thread: the rest takes 0.1 ms, a thread hop each would take longer.
+ * Makes the directory of a run whose result is committed ready for another one, under another name: its claim, its end
+ * and its output are gone, its job is overwritten by the next one's. The output is a new file, because something that
+ * the command left behind may still write to the old one. Throws what the file system throws. Only the new file is
+ * made by a thread: the rest takes 0.1 ms, a thread hop each would take longer.
  */
 export async function emptyRun(directory: string, spare: string): Promise<void> {
   const isCut = textOf(path.join(directory, 'cut')) !== null;
   renameSync(directory, spare);
-  for (const name of ['job', 'claim', 'exit']) writeFileSync(path.join(spare, name), '');
+  for (const name of ['claim', 'exit']) writeFileSync(path.join(spare, name), '');
   for (const name of isCut ? ['out', 'head', 'tail', 'cut'] : ['out'])
     rmSync(path.join(spare, name), { force: true });
   const made = await open(path.join(spare, 'out'), 'wx', 0o600);
