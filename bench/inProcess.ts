@@ -66,6 +66,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       recover: () => () => undefined,
       settled: () => undefined,
     },
+    trees: { sweep: () => undefined },
     review: {
       detail: () => undefined,
       plan: () => undefined,

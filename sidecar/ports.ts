@@ -259,6 +259,26 @@ export interface Review {
   ): Uint8Array | null;
 }
 
+// ---------------------------------------------------------------- worktrees
+
+/** What the store knows of an agent, as far as the fate of its worktree hangs on it. */
+export interface TreeAgent {
+  readonly name: string;
+  /** It or an ancestor is closed: it never works again. */
+  readonly closed: boolean;
+  /** A turn of it is open or queued. */
+  readonly busy: boolean;
+  /** Its changes without a verdict. */
+  readonly undecided: number;
+  /** Whether a change of it to this file of the person's has its verdict, and left the agent's version with this hash. */
+  decided(path: string, hash: string): boolean;
+}
+
+export interface Trees {
+  /** Some agents may not need their worktrees any more: closed, and everything decided. Nothing is posted. */
+  sweep(): void;
+}
+
 // ---------------------------------------------------------------- clock, random, clients
 
 export interface Clock {
@@ -369,6 +389,8 @@ export interface Reads {
     limit: number,
   ): { readonly rows: readonly ChangeRow[]; readonly more: boolean };
   change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined;
+  /** Of an agent, for its worktree. */
+  treeAgent(agent: number): TreeAgent | undefined;
   attention(): AttentionState;
   fleet(): FleetState;
   sizes(): {

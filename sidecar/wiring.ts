@@ -20,6 +20,8 @@ import { createTools } from './tools/registry.ts';
 import { bestShell } from './tools/shell.ts';
 import { createLocks } from './workspace/locks.ts';
 import { createReview } from './workspace/review.ts';
+import { createTrees } from './workspace/trees.ts';
+import { createWorktrees } from './workspace/worktree.ts';
 
 export interface WireOptions {
   /** The store's directory, owned by this process. */
@@ -58,7 +60,7 @@ export function wire(options: WireOptions): Wired {
     directory,
     nonce: options.nonce,
     reads: store.reads,
-    behind: () => ({ host, review }),
+    behind: () => ({ host, review, trees }),
     newClock: () => createClock({ alarm: 'elapsed' }),
     log,
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
@@ -68,9 +70,15 @@ export function wire(options: WireOptions): Wired {
   });
   const locks = createLocks();
   const review = createReview({ buffers: server.buffers, locks });
+  const worktrees = createWorktrees(path.join(directory, 'worktrees'));
+  const trees = createTrees({
+    worktrees,
+    agent: (id) => store.reads.treeAgent(id),
+    warn: (message, fields) => log.warn(message, fields),
+  });
   const tools = createTools({
     runDirectory: path.join(directory, 'runs'),
-    worktreeRoot: path.join(directory, 'worktrees'),
+    worktrees,
     environment: commandsOf(options),
     buffers: server.buffers,
     locks,
@@ -83,6 +91,7 @@ export function wire(options: WireOptions): Wired {
       model,
       tools,
       review,
+      trees,
       clock: createClock({ jumped: (byMs) => log.warn('the wall clock jumped', { byMs }) }),
       random: systemRandom,
       clients: server.clients,
@@ -95,6 +104,8 @@ export function wire(options: WireOptions): Wired {
       defaultModel: null,
     },
   );
+  // Those whose agents were closed when the last process ended.
+  trees.sweep();
   return {
     host,
     server,

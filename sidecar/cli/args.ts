@@ -10,7 +10,8 @@ import type { Delivery } from '../protocol/methods.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
 import { Failure } from './failure.ts';
 import { commonOptions, helpText, options, specs } from './usage.ts';
-import { oneOf, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
+import { need, oneOf, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
+import { parseWorkspace, type WorkspaceCommand } from './workspaceArgs.ts';
 
 /** What every command takes. */
 export interface Common {
@@ -83,6 +84,7 @@ export type Command =
       readonly change: number;
       readonly hunks: readonly string[];
     }
+  | WorkspaceCommand
   | { readonly kind: 'models' | 'info' | 'doctor' | 'shutdown' }
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly text: string };
@@ -184,6 +186,8 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
       return parseAnswer(values, words);
     case 'review':
       return parseReview(words);
+    case 'worktree':
+      return parseWorkspace(name, values, words);
     case 'models':
     case 'info':
     case 'doctor':
@@ -266,11 +270,6 @@ function parseReview([first, second, ...hunks]: readonly string[]): Command {
     return { kind: 'review', agent: first ?? null };
   const change = parseCount(`review ${first}`, need(second, `review ${first}`, 'a change'));
   return first === 'show' ? { kind: 'change', change } : { kind: 'verdict', verdict: first, change, hunks };
-}
-
-function need(word: string | undefined, command: string, what: string): string {
-  if (word !== undefined && word !== '') return word;
-  throw new Failure('usage', `roost ${command} needs ${what}.`);
 }
 
 function needText(command: string, words: readonly string[]): string {

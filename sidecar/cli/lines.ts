@@ -7,6 +7,7 @@ import type { AgentId, TurnId } from '../protocol/ids.ts';
 import type { BudgetState, DoctorFinding, QueuedTurn, StoreInfo, TurnResult } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { ModelInfo } from '../protocol/settings.ts';
+import type { WorktreeRemoved, WorktreeRow } from '../protocol/worktree.ts';
 
 /** Every line that a command can print. `type` says which; the other fields are the wire's own. */
 export type PrintedLine =
@@ -33,6 +34,8 @@ export type PrintedLine =
   | { readonly type: 'answered'; readonly applied: number; readonly stale: number }
   | ({ readonly type: 'change' } & (ChangeRow | ChangeDetail))
   | { readonly type: 'verdict'; readonly state: string; readonly message: string; readonly change: ChangeRow }
+  | ({ readonly type: 'worktree' } & WorktreeRow)
+  | ({ readonly type: 'worktreeRemoved'; readonly agent: AgentId } & WorktreeRemoved)
   | ({ readonly type: 'model'; readonly default: boolean } & ModelInfo)
   | ({ readonly type: 'info' } & StoreInfo)
   | { readonly type: 'check'; readonly name: string; readonly ok: boolean; readonly message: string }

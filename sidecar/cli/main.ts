@@ -17,6 +17,7 @@ import * as manage from './manage.ts';
 import { Printer } from './printer.ts';
 import { Session } from './session.ts';
 import * as work from './work.ts';
+import * as workspace from './workspace.ts';
 
 async function main(args: readonly string[]): Promise<void> {
   // Known before the line is understood, so that a wrong line is reported as it asks for.
@@ -99,6 +100,10 @@ function dispatch(
       return manage.change(context, command);
     case 'verdict':
       return manage.verdict(context, command);
+    case 'worktrees':
+      return workspace.worktrees(context, command);
+    case 'removeWorktrees':
+      return workspace.removeWorktrees(context, command);
     case 'models':
       return manage.models(context);
     case 'info':

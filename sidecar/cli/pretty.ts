@@ -41,6 +41,12 @@ export function prettyLine(line: PrintedLine): string {
       return clean(prettyChange(line));
     case 'verdict':
       return clean(`${line.change.label}: ${line.state}${line.message === '' ? '' : `. ${line.message}`}\n`);
+    case 'worktree':
+      return clean(
+        `${line.agentName ?? 'no agent'} (${line.agent})  ${line.state}  ${line.reason}\n    ${line.path}\n${indent(line.unreviewed.join('\n'))}`,
+      );
+    case 'worktreeRemoved':
+      return clean(`${line.removed ? '' : 'not removed: '}${line.reason}\n`);
     case 'model':
       return `${line.id}${line.default ? ' (default)' : ''}${line.scripted ? ' (scripted)' : ''}\n`;
     case 'info':

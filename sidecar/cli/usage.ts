@@ -43,6 +43,8 @@ export const options = {
   list: { type: 'boolean' },
   turn: { type: 'string' },
   remove: { type: 'string' },
+  force: { type: 'boolean' },
+  done: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 type Name = keyof typeof options;
@@ -128,6 +130,11 @@ export const specs: Readonly<Record<string, Spec>> = {
     takes: [],
     usage: 'review [AGENT] | review show CHANGE | review accept|reject CHANGE [HUNK…]',
     about: 'list, show and judge changes',
+  },
+  worktree: {
+    takes: ['force', 'done'],
+    usage: 'worktree [ls [AGENT]] | worktree rm AGENT… [--force] | worktree rm --done',
+    about: 'list worktrees of agents, and remove those of which nothing is lost (--force: also the others)',
   },
   models: { takes: [], usage: 'models', about: 'list models' },
   info: { takes: [], usage: 'info', about: 'what the sidecar holds and uses' },

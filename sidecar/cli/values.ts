@@ -74,3 +74,9 @@ export function oneOf<T extends string>(
   if (found !== undefined) return found;
   throw new Failure('usage', `${what}: "${text}" is none of ${known.join(', ')}.`);
 }
+
+/** A word that a command cannot do without. */
+export function need(word: string | undefined, command: string, what: string): string {
+  if (word !== undefined && word !== '') return word;
+  throw new Failure('usage', `roost ${command} needs ${what}.`);
+}

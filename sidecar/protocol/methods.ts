@@ -13,6 +13,7 @@ import type { JsonObject } from './json.ts';
 import type { Answer, AnswerState, RequestRow } from './request.ts';
 import type { ProviderSpec, ModelInfo } from './settings.ts';
 import type { TreeWindow, TreeQuery } from './tree.ts';
+import type { WorktreeRemoved, WorktreeRow } from './worktree.ts';
 
 /** What an editor can be asked to do; a client names what it offers in `hello`. */
 export type EditorAbility = 'buffers' | 'secrets' | 'reveal';
@@ -260,6 +261,22 @@ export interface Methods {
       readonly key: string;
     };
     result: VerdictResult;
+  };
+
+  /** Worktrees of one agent or of all, by agent, each with what is best done with it; at most 50 a page. */
+  'worktree/list': {
+    params: { readonly agent: AgentId | null; readonly after: AgentId | null; readonly limit: number };
+    result: {
+      readonly rows: readonly WorktreeRow[];
+      readonly more: boolean;
+      /** Of the disk that they are on; null: not known. */
+      readonly freeBytes: number | null;
+    };
+  };
+  /** Removes a worktree of which nothing would be lost; with `force` also what nobody has decided on. */
+  'worktree/remove': {
+    params: { readonly agent: AgentId; readonly force: boolean };
+    result: WorktreeRemoved;
   };
 
   'provider/set': { params: ProviderSpec; result: Record<string, never> };

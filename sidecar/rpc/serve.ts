@@ -28,6 +28,11 @@ import { Waits } from './waits.ts';
 export interface Behind {
   readonly host: Pick<Host, 'post' | 'loop' | 'slots' | 'said' | 'trouble'>;
   readonly review: Pick<Review, 'detail'>;
+  /** What the workspace adapter answers by itself. */
+  readonly trees: {
+    list(params: Params<'worktree/list'>): Promise<Result<'worktree/list'>>;
+    remove(params: Params<'worktree/remove'>): Promise<Result<'worktree/remove'>>;
+  };
 }
 
 export interface ServerLog {
@@ -249,6 +254,8 @@ class Serving {
         this.#lending.less(peer);
         return {};
       },
+      'worktree/list': (params) => this.#options.behind().trees.list(params),
+      'worktree/remove': (params) => this.#options.behind().trees.remove(params),
       'model/list': () => this.#options.models(),
       'store/info': () => this.#info(),
       shutdown: () => {

@@ -148,6 +148,8 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'change/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(change), limit: pageLimit }),
   'change/get': v.strictObject({ change }),
   'change/verdict': verdict,
+  'worktree/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(agent), limit: pageLimit }),
+  'worktree/remove': v.strictObject({ agent, force: v.boolean() }),
   'provider/set': provider,
   'agent/fork': v.strictObject({ agent, turn: v.nullable(turn), name: v.exactOptional(name), text, key }),
   'agent/rename': v.strictObject({ agent, name, key }),

@@ -346,6 +346,12 @@ export const limits = {
   worktreeFreeBytes: 1024 * 1024 * 1024,
   /** Commits whose size on disk is remembered. Past it all are looked up again. */
   checkoutSizes: 64,
+  /** Worktrees of one page of a list: each is looked into by three calls of git, 30 ms with 5,000 files. */
+  worktreeRows: 50,
+  /** Changed files of a worktree that are compared with what was decided. With more it is kept. */
+  lookedFiles: 1_000,
+  /** Names of them that are shown. */
+  unreviewedNamed: 20,
   /** Names that an agent is told of each kind of thing that its worktree lacks. */
   lackingNamed: 8,
 

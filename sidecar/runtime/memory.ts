@@ -16,6 +16,7 @@ import type {
   Store,
   Tools,
   ToolSpec,
+  Trees,
 } from '../ports.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import type { Reply, RuntimeEvent } from './event.ts';
@@ -42,6 +43,7 @@ export interface Ports {
   readonly model: Model;
   readonly tools: Tools;
   readonly review: Review;
+  readonly trees: Trees;
   readonly clock: Clock;
   readonly random: Random;
   readonly clients: Clients;

@@ -164,6 +164,8 @@ export function onVerdictWritten(step: Step, id: number, done: ReviewDone): void
   step.store.update('verdict', id, { state: 'done' });
   step.store.update('change', change.id, moved);
   if (moved.state !== 'open') agent.changes -= 1;
+  const closed = agent.changes === 0 && step.lineage(agent.id).some((each) => each.closed !== 0);
+  if (closed) step.after(() => step.rt.trees.sweep());
   answerPending(step, { ...change, ...moved }, { state: 'done' });
 }
 

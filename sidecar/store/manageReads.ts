@@ -1,9 +1,10 @@
-// What people manage of one agent: its queue and its budget.
+// What people manage of one agent: its queue, its budget and, seen from the store, its worktree.
 
 import type DatabaseConstructor from 'better-sqlite3';
 import { budgetStateOf } from '../core/budgetState.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { turnId } from '../protocol/ids.ts';
+import type { TreeAgent } from '../ports.ts';
 import type { BudgetState, QueuedTurn } from '../protocol/methods.ts';
 
 type Database = DatabaseConstructor.Database;
@@ -12,12 +13,19 @@ type Statement<Row> = DatabaseConstructor.Statement<unknown[], Row>;
 export class ManageReads {
   readonly #queue: Statement<TurnRecord>;
   readonly #agent: Statement<AgentRecord>;
+  readonly #decided: Statement<number>;
 
   constructor(database: Database) {
     this.#queue = database.prepare(
       `SELECT * FROM turn INDEXED BY "turn.queued" WHERE state = 'queued' AND agent = +? AND id > ? ORDER BY id LIMIT ? + 0`,
     );
     this.#agent = database.prepare('SELECT * FROM agent WHERE id = +?');
+    this.#decided = database
+      .prepare<unknown[], number>(
+        `SELECT 1 FROM change INDEXED BY "change.path" WHERE agent = +? AND path = +? AND afterHash = +?
+          AND state NOT IN ('open', 'conflict') LIMIT 1`,
+      )
+      .pluck();
   }
 
   queue(
@@ -35,5 +43,25 @@ export class ManageReads {
   budget(agent: number): BudgetState | undefined {
     const row = this.#agent.get(agent);
     return row === undefined ? undefined : budgetStateOf(row, Date.now());
+  }
+
+  treeAgent(agent: number): TreeAgent | undefined {
+    const row = this.#agent.get(agent);
+    if (row === undefined) return undefined;
+    return {
+      name: row.name,
+      closed: this.#isClosed(row),
+      busy: row.turn !== 0 || 0 < row.queued,
+      undecided: row.changes,
+      decided: (path, hash) => this.#decided.get(agent, path, hash) !== undefined,
+    };
+  }
+
+  /** It, or one above it: depth is bounded. */
+  #isClosed(row: AgentRecord): boolean {
+    for (let at: AgentRecord | undefined = row; at !== undefined; at = this.#agent.get(at.parent)) {
+      if (at.closed !== 0) return true;
+    }
+    return false;
   }
 }

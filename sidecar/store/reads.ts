@@ -6,7 +6,7 @@
 
 import { statSync } from 'node:fs';
 import type DatabaseConstructor from 'better-sqlite3';
-import type { DoctorReport, ReviewFile, Reads } from '../ports.ts';
+import type { DoctorReport, ReviewFile, Reads, TreeAgent } from '../ports.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { AttentionState } from '../protocol/attention.ts';
 import type { ChangeRow } from '../protocol/change.ts';
@@ -122,6 +122,10 @@ export class SqliteReads implements Reads {
 
   change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined {
     return this.#attention.change(id);
+  }
+
+  treeAgent(agent: number): TreeAgent | undefined {
+    return this.#manage.treeAgent(agent);
   }
 
   attention(): AttentionState {

@@ -9,7 +9,7 @@ import type { Buffers } from '../workspace/buffers.ts';
 import { byteString, bytesOf } from '../workspace/bytes.ts';
 import { messageOf } from '../workspace/files.ts';
 import type { Locks } from '../workspace/locks.ts';
-import { createWorktrees } from '../workspace/worktree.ts';
+import type { Worktrees } from '../workspace/worktree.ts';
 import type { ShellKind } from './command/script.ts';
 import { createEdit, createWrite } from './edit.ts';
 import { createRead } from './read.ts';
@@ -21,8 +21,7 @@ import type { Doing, Tool } from './tool.ts';
 export interface ToolsOptions {
   /** Records of commands, in the store's directory, outside every workspace. Made when it is missing. */
   readonly runDirectory: string;
-  /** Worktrees of agents, in the store's directory. Made with the first of them. */
-  readonly worktreeRoot: string;
+  readonly worktrees: Worktrees;
   /** The environment of the next command (environment.ts), but for what names its call. */
   readonly environment: () => Readonly<Record<string, string>>;
   /** Unsaved text of editors. */
@@ -44,8 +43,7 @@ export interface ToolsHandle extends Tools {
 
 /** Opens the tools of a store. */
 export function createTools(options: ToolsOptions): ToolsHandle {
-  const { buffers, locks, redacted = (text: string) => text } = options;
-  const worktrees = createWorktrees(options.worktreeRoot);
+  const { buffers, locks, worktrees, redacted = (text: string) => text } = options;
   const commands = commandsOf(options);
   const runner = { commands, environment: options.environment };
   const tools: readonly Tool[] = [

@@ -55,6 +55,14 @@ export interface Worktrees {
   ensure(agent: AgentId, workspace: string, asker?: Asker): Promise<WorktreeResult>;
   /** The setup command that the person must allow with the agent's next write; null: none. */
   wish(agent: AgentId, workspace: string): SetupWish | null;
+  /** Of all worktrees, whatever became of their agents. */
+  readonly root: string;
+  readonly records: Pick<Records, 'read' | 'all' | 'remove'>;
+  folderOf(agent: number): string;
+  /** Whether its folder is there and git knows it. */
+  standing(agent: number): Promise<'there' | 'unregistered' | 'missing'>;
+  /** Does something while nobody makes, adopts or removes the worktree of this agent. */
+  alone<T>(agent: AgentId, work: () => Promise<T>): Promise<T>;
 }
 
 /** Worktrees under `root`, one folder for each agent. */
@@ -74,6 +82,8 @@ export function createWorktrees(root: string, bounds: RoomBounds = roomBounds): 
       objects: null,
     }),
   };
+  const alone = <T>(agent: AgentId, work: () => Promise<T>): Promise<T> =>
+    making.locks(`agent ${agent}`, work);
   return {
     find: async (agent, workspace) => {
       const record = await recordOf(making, agent, workspace);
@@ -81,7 +91,7 @@ export function createWorktrees(root: string, bounds: RoomBounds = roomBounds): 
     },
     // An agent has one worktree, whichever of its calls asks first.
     ensure: (agent, workspace, asker) =>
-      making.locks(`agent ${agent}`, async () => {
+      alone(agent, async () => {
         const made = await ensure(making, agent, workspace);
         if (typeof made === 'string') return { kind: 'refused', text: made };
         const worktree = worktreeOf(root, made.record);
@@ -90,6 +100,14 @@ export function createWorktrees(root: string, bounds: RoomBounds = roomBounds): 
         return { kind: 'worktree', worktree, news: made.news };
       }),
     wish: (agent, workspace) => making.setups.wish(agent, workspace),
+    root,
+    records,
+    folderOf: (agent) => folderOf(root, agent),
+    standing: async (agent) => {
+      if (!(await isThere(root, agent))) return 'missing';
+      return (await isRegistered(root, agent)) ? 'there' : 'unregistered';
+    },
+    alone,
   };
 }
 

@@ -100,9 +100,13 @@ async function checkoutBytes({ top, head }: Repository): Promise<number> {
 
 const blocks = (bytes: number): number => Math.ceil(bytes / 4096) * 4096;
 
+/** The first of a worktree's ports. */
+export const firstPortOf = (record: WorktreeRecord): number =>
+  limits.firstWorktreePort + (record.slot % limits.worktreeSlots) * limits.worktreePorts;
+
 /** Names and ports of a worktree's own, as variables of its commands (case 137). */
 export function environmentOf(record: WorktreeRecord, folder: string): Record<string, string> {
-  const port = String(limits.firstWorktreePort + (record.slot % limits.worktreeSlots) * limits.worktreePorts);
+  const port = String(firstPortOf(record));
   return {
     ROOST_WORKTREE: folder,
     ROOST_WORKSPACE: record.workspace,

@@ -95,6 +95,10 @@ export class Rig {
       reads: counting(this.store.reads, this.reads),
       behind: () => ({
         host,
+        trees: {
+          list: () => Promise.resolve({ rows: [], more: false, freeBytes: null }),
+          remove: () => Promise.resolve({ removed: false, reason: '' }),
+        },
         review: {
           detail: (row, _, post) =>
             setImmediate(() => post({ ...row, hunks: [], baseText: null, afterText: null })),

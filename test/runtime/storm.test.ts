@@ -122,6 +122,7 @@ function portsOf(open: OpenStore, model: Ports['model'], hear: (ended: readonly 
       recover: () => none,
       settled: () => undefined,
     },
+    trees: { sweep: () => undefined },
     review: {
       detail: none,
       plan: none,

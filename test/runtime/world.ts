@@ -182,6 +182,7 @@ export class World {
           return () => undefined;
         },
       },
+      trees: { sweep: () => undefined },
       review: {
         detail: () => undefined,
         plan: () => undefined,

@@ -267,6 +267,7 @@ export class Sim {
       model,
       tools: new FakeTools(this, process),
       review: new FakeReview(this, process),
+      trees: { sweep: () => undefined },
       clock: this.world.clock(process, this.swarm.loopMs),
       random: this.chance,
       clients: {

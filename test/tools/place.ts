@@ -13,6 +13,7 @@ import { createTools } from '../../sidecar/tools/registry.ts';
 import type { ToolsHandle, ToolsOptions } from '../../sidecar/tools/registry.ts';
 import { noBuffers } from '../../sidecar/workspace/buffers.ts';
 import { createLocks } from '../../sidecar/workspace/locks.ts';
+import { createWorktrees } from '../../sidecar/workspace/worktree.ts';
 
 export type Call = { isolation?: Isolation; mode?: Mode; agent?: number; id?: number };
 
@@ -39,7 +40,7 @@ export function createPlace(change: Partial<ToolsOptions> = {}): Place {
   mkdirSync(store);
   const options: ToolsOptions = {
     runDirectory: path.join(store, 'runs'),
-    worktreeRoot: path.join(store, 'worktrees'),
+    worktrees: createWorktrees(path.join(store, 'worktrees')),
     environment: () =>
       commandEnvironment({ env: process.env, store, binDirectory: path.join(root, 'bin'), loginPath: null }),
     buffers: noBuffers,

@@ -5,12 +5,13 @@
 import { agentId, callId, turnId } from '../../sidecar/protocol/ids.ts';
 import { createTools } from '../../sidecar/tools/registry.ts';
 import { noBuffers } from '../../sidecar/workspace/buffers.ts';
+import { createWorktrees } from '../../sidecar/workspace/worktree.ts';
 import { createLocks } from '../../sidecar/workspace/locks.ts';
 
 const [runDirectory = '', store = '', workspace = '', shell = '', ...commands] = process.argv.slice(2);
 const tools = createTools({
   runDirectory,
-  worktreeRoot: `${store}/worktrees`,
+  worktrees: createWorktrees(`${store}/worktrees`),
   environment: () => ({ PATH: process.env['PATH'] ?? '', ROOST_STORE: store }),
   buffers: noBuffers,
   locks: createLocks(),

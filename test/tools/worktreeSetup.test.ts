@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Ask, ToolJob } from '../../sidecar/ports.ts';
 import { createTools } from '../../sidecar/tools/registry.ts';
+import { createWorktrees } from '../../sidecar/workspace/worktree.ts';
 import { createRepository } from '../workspace/repository.ts';
 import { begin, createPlace, evidenceOf, until } from './place.ts';
 import type { Call, Place } from './place.ts';
@@ -95,7 +96,8 @@ test('a setup under way at a crash is taken up, not run twice', async () => {
   begin(place.tools, job, evidence);
   await until(() => existsSync(inside(1, 'log')));
   // Another process takes up the call; what the first one still waits for does not matter any more.
-  const next = createTools(place.options);
+  const worktrees = createWorktrees(path.join(place.store, 'worktrees'));
+  const next = createTools({ ...place.options, worktrees });
   const taken = begin(next, job, evidence, 'recover');
   appendFileSync(inside(1, 'go'), '');
   assert.equal((await taken.outcome).status, 'ok');
