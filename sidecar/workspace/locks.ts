@@ -37,3 +37,22 @@ export function createPlaces(most: number): Places {
     }
   };
 }
+
+/**
+ * Work whose result all share who ask for it before it begins: who comes while it runs is served by the next run,
+ * so nobody hears of a state older than the question.
+ */
+export function createShared<T>(): (name: string, work: () => Promise<T>) => Promise<T> {
+  const locks = createLocks();
+  const next = new Map<string, Promise<T>>();
+  return (name, work) => {
+    const planned = next.get(name);
+    if (planned !== undefined) return planned;
+    const mine = locks(name, () => {
+      next.delete(name);
+      return work();
+    });
+    next.set(name, mine);
+    return mine;
+  };
+}

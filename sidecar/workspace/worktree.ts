@@ -12,15 +12,15 @@ import path from 'node:path';
 import type { AgentId } from '../protocol/ids.ts';
 import { limits } from '../runtime/limits.ts';
 import { git } from './git.ts';
-import { createLocks } from './locks.ts';
+import { createLocks, createShared } from './locks.ts';
 import type { Locks } from './locks.ts';
 import { within } from './paths.ts';
 import { repositoryOf } from './repository.ts';
-import type { Repository } from './repository.ts';
 import { createSnapshots } from './snapshot.ts';
 import type { Snapshots } from './snapshot.ts';
-import { baseOf, newsOf, withNews } from './worktreeBase.ts';
-import { include, settingsOf } from './worktreeInclude.ts';
+import { newsOf, survey, withNews } from './worktreeBase.ts';
+import type { Survey } from './worktreeBase.ts';
+import { include } from './worktreeInclude.ts';
 import { createRecords, folderOf } from './worktreeRecord.ts';
 import type { Records, WorktreeRecord } from './worktreeRecord.ts';
 import { createRooms, environmentOf, roomBounds } from './worktreeRoom.ts';
@@ -74,6 +74,7 @@ export function createWorktrees(root: string, bounds: RoomBounds = roomBounds): 
     records,
     setups: createSetups(root, records),
     locks: createLocks(),
+    surveys: createShared(),
     snapshots: createSnapshots({
       root: path.join(root, 'indexes'),
       newFiles: limits.carriedFiles,
@@ -118,6 +119,7 @@ interface Making {
   readonly setups: Setups;
   readonly locks: Locks;
   readonly snapshots: Snapshots;
+  readonly surveys: (workspace: string, look: () => Promise<Survey | string>) => Promise<Survey | string>;
 }
 
 function worktreeOf(root: string, record: WorktreeRecord): Worktree {
@@ -159,60 +161,51 @@ async function ensure(making: Making, agent: AgentId, workspace: string): Promis
   if (known !== null && (await isThere(root, agent))) {
     return (await isRegistered(root, agent)) ? { record: known, news: null } : await adopt(making, known);
   }
-  const repository = await repositoryOf(workspace);
-  if (typeof repository === 'string') {
-    return `${workspace} is not in a git repository, so this agent cannot have a worktree (${repository}). Run "git init" there, or start the agent with isolation "shared".`;
-  }
+  const found = await making.surveys(workspace, () => survey(making.snapshots, workspace));
+  if (typeof found === 'string') return found;
   try {
-    return await make(making, agent, { workspace, repository });
+    return await make(making, { agent, workspace, found });
   } finally {
     making.rooms.give(agent);
   }
 }
 
 interface Wish {
+  readonly agent: AgentId;
   readonly workspace: string;
-  readonly repository: Repository;
+  readonly found: Survey;
 }
 
-async function make(making: Making, agent: AgentId, { workspace, repository }: Wish): Promise<Made | string> {
+async function make(making: Making, { agent, workspace, found }: Wish): Promise<Made | string> {
   const { root, locks } = making;
+  const { repository, settings } = found;
+  const { top, common } = repository;
+  const { commit } = found.base;
   const folder = folderOf(root, agent);
-  const inside = within(repository.top, workspace);
-  if (inside === null) return `${workspace} is not in the working tree of its repository, ${repository.top}.`;
-  const settings = await settingsOf(repository.top);
-  if (typeof settings === 'string') return `The worktree could not be made. ${settings}`;
+  const inside = within(top, workspace);
+  if (inside === null) return `${workspace} is not in the working tree of its repository, ${top}.`;
   await mkdir(root, { recursive: true });
   // No record, or no folder: a crash cut its making short and no agent has seen it, or somebody removed it.
   await rm(folder, { recursive: true, force: true });
   const room = await making.rooms.take(agent, repository);
   if (typeof room === 'string') return `No worktree was made. ${room}`;
-  const base = await baseOf(making.snapshots, repository);
-  if (base.commit === null) return `The worktree could not be made: ${base.problem}`;
-  const { commit } = base;
-  const added = await locks(repository.common, () => register(repository.top, { folder, commit, agent }));
+  const added = await locks(common, () => register(top, { folder, commit, agent }));
   if (added !== null) return `The worktree could not be made: ${added}`;
   const checkedOut = await git(folder, ['reset', '--hard', '--quiet', '--no-recurse-submodules']);
   if (checkedOut.code !== 0)
     return `The files of the worktree could not be checked out: ${checkedOut.problem}`;
   await mkdir(path.join(folder, inside), { recursive: true });
-  const trees = { from: repository.top, to: folder };
-  const { linked, missing } = await include(trees, settings);
+  const trees = { from: top, to: folder };
+  const { linked, missing } = await include(trees, settings.link, found.wanted);
   const { setup } = settings;
   const record: WorktreeRecord = {
-    agent,
-    workspace,
-    repository: repository.common,
-    top: repository.top,
-    inside,
-    base: commit,
-    ...room,
+    ...{ agent, workspace, repository: common, top, inside, base: commit, ...room },
     madeAtMs: Date.now(),
     linked: [...linked],
     setup: setup === '' ? null : { command: setup, state: 'pending', run: null, origin: null },
   };
   await making.records.write(record);
-  return { record, news: await newsOf(base, trees, missing) };
+  return { record, news: await newsOf(found, trees, missing) };
 }
 
 interface Place {

@@ -14,7 +14,7 @@ import { limits } from '../runtime/limits.ts';
 import { messageOf } from './files.ts';
 import { git } from './git.ts';
 import { resolveInside } from './paths.ts';
-import { ignoredOf, pathsOf, submodulesOf } from './repository.ts';
+import { pathsOf } from './repository.ts';
 
 export const settingsFile = '.roost/worktree.json';
 const includeFile = '.worktreeinclude';
@@ -59,16 +59,20 @@ export interface Included {
   readonly missing: readonly string[];
 }
 
-/** Brings along what is wanted. What cannot be brought is told and hinders nothing. */
-export async function include(trees: Trees, settings: WorktreeSettings): Promise<Included> {
+/** Brings along what is wanted: links, then copies. What cannot be brought is told and hinders nothing. */
+export async function include(
+  trees: Trees,
+  links: readonly string[],
+  wanted: readonly string[],
+): Promise<Included> {
   const linked: string[] = [];
   const missing: string[] = [];
-  for (const name of settings.link) {
+  for (const name of links) {
     const made = await link(trees, name);
     if (made.problem === null) linked.push(made.real);
     else missing.push(`${name} (${made.problem})`);
   }
-  missing.push(...(await copyAll(trees)));
+  missing.push(...(await copyAll(trees, wanted)));
   return { linked, missing };
 }
 
@@ -99,8 +103,7 @@ async function link(trees: Trees, name: string): Promise<Link> {
 }
 
 /** Copies what is wanted; returns what was not copied, with the reason. */
-async function copyAll(trees: Trees): Promise<string[]> {
-  const wanted = await wantedFiles(trees.from);
+async function copyAll(trees: Trees, wanted: readonly string[]): Promise<string[]> {
   const missing: string[] = [];
   let leftBytes = limits.includedBytes;
   for (const name of wanted.slice(0, limits.includedFiles)) {
@@ -114,11 +117,11 @@ async function copyAll(trees: Trees): Promise<string[]> {
   return missing;
 }
 
-/** Files that match and that git ignores, relative to the top. */
-async function wantedFiles(top: string): Promise<string[]> {
+/** Files that match and that git ignores, relative to the top. `ignored` is ignoredOf of it. */
+export async function wantedFiles(top: string, ignored: readonly string[]): Promise<readonly string[]> {
   const list = path.join(top, includeFile);
   if ((await lstat(list).catch(() => null)) === null) {
-    return (await ignoredOf(top)).filter((name) => /^\.env(\.[^/]+)?$/.test(path.posix.basename(name)));
+    return ignored.filter((name) => /^\.env(\.[^/]+)?$/.test(path.posix.basename(name)));
   }
   const args = ['ls-files', '-z', '--others', '--ignored', `--exclude-from=${list}`];
   const matching = pathsOf((await git(top, args)).out);
@@ -146,27 +149,11 @@ async function copy(trees: Trees, name: string, mostBytes: number): Promise<numb
   }
 }
 
-/**
- * What the person's folder has and the worktree has not, named once to the agent that gets it, so that it does
- * not take a missing package or an empty submodule for a fault of the project (cases 135, 147). Null: nothing.
- */
-export async function lacking(trees: Trees, left: readonly string[]): Promise<string | null> {
-  const [ignored, submodules] = await Promise.all([ignoredOf(trees.from), submodulesOf(trees.from)]);
+/** Folders that git ignores, of which the worktree has nothing. */
+export async function lackingFolders(trees: Trees, ignored: readonly string[]): Promise<string[]> {
   const folders: string[] = [];
   for (const name of ignored.filter((each) => each.endsWith('/'))) {
     if ((await lstat(path.join(trees.to, name.slice(0, -1))).catch(() => null)) === null) folders.push(name);
   }
-  const parts = [
-    named('ignored by git', folders),
-    named('submodules, empty here', submodules),
-    named('not taken along', left),
-  ].filter((part) => part !== null);
-  return parts.length === 0 ? null : parts.join('; ');
-}
-
-function named(what: string, names: readonly string[]): string | null {
-  if (names.length === 0) return null;
-  const shown = names.slice(0, limits.lackingNamed).join(', ');
-  const more = names.length - limits.lackingNamed;
-  return `${what}: ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+  return folders;
 }
