@@ -1,9 +1,11 @@
 // One run of the swarm in this process, measured: what `million`, `hundredk`, `grow` and `perchild` share.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../sidecar/protocol/entry.ts';
-import { startInProcess, storeBytes, type InProcess } from './inProcess.ts';
+import { startInProcess, storeBytes, storeFolder, type InProcess } from './inProcess.ts';
 import { swarmScript } from './swarmScript.ts';
 import { median } from './workload.ts';
 
@@ -35,13 +37,18 @@ export interface SwarmResult {
   readonly noticeBytes: number;
 }
 
-/** Runs roots × children to completion. The store is removed afterwards unless `keep` takes the world over. */
+/**
+ * Runs roots × children to completion. The store is closed, measured and removed afterwards, unless `keep` takes the
+ * world over.
+ */
 export async function runSwarm(
   options: SwarmOptions,
   keep?: (world: InProcess) => void,
 ): Promise<SwarmResult> {
   const { roots, children, slots, latencyMs, say } = options;
-  const world = startInProcess({ script: swarmScript(children), modelSlots: slots, latencyMs });
+  const directory = storeFolder();
+  const script = swarmScript(children);
+  const world = startInProcess({ script, modelSlots: slots, latencyMs, directory });
   const samples: number[] = [];
   let peakRss = 0;
   const sampler = setInterval(() => {
@@ -84,9 +91,19 @@ export async function runSwarm(
     noticeBytes: Math.max(0, ...told),
   };
   say(`${result.done} of ${result.agents} agents done`);
-  if (keep === undefined) await world.close();
-  else keep(world);
-  return result;
+  if (keep !== undefined) {
+    keep(world);
+    return result;
+  }
+  await world.close();
+  // The last connection folds the log into the database, the worker's perhaps: then the file is what the agents cost
+  // and not how long the log happens to be.
+  const log = path.join(directory, 'roost.db-wal');
+  for (const endMs = performance.now() + 10_000; existsSync(log) && performance.now() < endMs;)
+    await sleep(10);
+  const closed = { ...result, storeBytes: storeBytes(directory) };
+  rmSync(directory, { recursive: true, force: true });
+  return closed;
 }
 
 /** The whole transcript of a root: a page ends at 256 KB, and its first answer holds the whole batch. */

@@ -288,8 +288,8 @@ export interface Clock {
   monotonicMs(): number;
   /** One alarm at a time: the newest call replaces the one before. Null: none. */
   alarm(atMs: number | null, ring: () => void): void;
-  /** Runs `work` soon, after what is queued in the process already. */
-  soon(work: () => void): void;
+  /** Runs `work` soon, after what is queued in the process already, and not before `afterMs` have passed. */
+  soon(work: () => void, afterMs: number): void;
 }
 
 export interface Random {

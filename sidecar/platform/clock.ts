@@ -52,6 +52,6 @@ export function createClock(options: ClockOptions = {}): Clock {
       const untilMs = monotonicMs() + atMs - nowMs();
       arm(options.alarm === 'elapsed' ? () => untilMs - monotonicMs() : () => atMs - nowMs(), ring);
     },
-    soon: (work) => void setImmediate(work),
+    soon: (work, afterMs) => void (afterMs === 0 ? setImmediate(work) : setTimeout(work, afterMs)),
   };
 }

@@ -260,7 +260,7 @@ export class Follows implements Publish {
     clock.soon(() => {
       this.#soon = false;
       this.#flush();
-    });
+    }, 0);
   }
 
   #flush(): void {

@@ -65,7 +65,11 @@ class Loop implements Host {
   private readonly rt: Runtime;
   private readonly meter: LoopMeter;
   private queue: RuntimeEvent[] = [];
-  private scheduled = false;
+  /** What will take the next group, and which one it is: a gathering may be overtaken. */
+  private scheduled: 'soon' | 'gathering' | null = null;
+  private serial = 0;
+  /** The last group was a crowd, so the next is worth waiting for: commits write whole pages. */
+  private crowded = false;
   private alarmAt: number | null = null;
   private full: string | null = null;
   private onDrained: (() => void) | null = null;
@@ -112,7 +116,7 @@ class Loop implements Host {
     // Recovery goes first: what clients ask about an agent is answered on what recovery has made of it.
     if (event.kind === 'recover') this.queue.unshift(event);
     else this.queue.push(event);
-    this.schedule();
+    this.schedule('reply' in event);
     return true;
   }
 
@@ -146,17 +150,25 @@ class Loop implements Host {
 
   drain(done: () => void): void {
     this.onDrained = done;
-    this.schedule();
+    this.schedule(true);
   }
 
-  private schedule(): void {
-    if (this.scheduled) return;
-    this.scheduled = true;
-    this.rt.clock.soon(() => this.turn());
+  /** A client does not wait for others; nor does anybody once a group is full. */
+  private schedule(atOnce = false): void {
+    const gathers = this.crowded && !atOnce && this.queue.length < limits.groupEvents;
+    if (this.scheduled === 'soon' || (gathers && this.scheduled === 'gathering')) return;
+    this.scheduled = gathers ? 'gathering' : 'soon';
+    const serial = ++this.serial;
+    this.rt.clock.soon(
+      () => {
+        if (serial === this.serial) this.turn();
+      },
+      gathers ? limits.gatherMs : 0,
+    );
   }
 
   private turn(): void {
-    this.scheduled = false;
+    this.scheduled = null;
     if (this.queue.length > 0) this.runGroup();
     if (this.full !== null) return; // the alarm tries again
     if (this.queue.length > 0) this.schedule();
@@ -204,6 +216,7 @@ class Loop implements Host {
       step = new Step(this.rt);
     }
     this.alone = Math.max(0, this.alone - 1);
+    this.crowded = taken >= limits.crowdEvents;
     for (const effect of step.effects) this.run(effect);
     this.rt.publish.committed(step.news());
     this.meter.end(taken);

@@ -197,7 +197,7 @@ export class World {
           if (this.alarmTask !== null) this.tasks = this.tasks.filter((task) => task !== this.alarmTask);
           this.alarmTask = atMs === null ? null : this.at(Math.max(0, atMs - this.nowMs), ring);
         },
-        soon: (work) => void this.at(0, work),
+        soon: (work, afterMs) => void this.at(afterMs, work),
       },
       random: { next: () => 0.5 },
       clients: { secret: (_provider, post) => void this.at(0, () => post(null)) },

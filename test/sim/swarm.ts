@@ -180,6 +180,7 @@ function drawBounds(chance: Chance): Bounds {
     slice,
     answerCalls: slice === 200 ? 128 : slice - 4,
     groupEvents: chance.pick([1, 2, 5, 50]),
+    crowdEvents: chance.pick([1, 3, 16]),
     pageEntries: chance.pick([1, 3, 16]),
     listAgents: chance.pick([1, 2, 50]),
     namesListed: chance.pick([1, 200]),

@@ -150,8 +150,8 @@ class WorldClock implements Clock {
     this.#set();
   }
 
-  soon(work: () => void): void {
-    const delayMs = this.#loopMs === 0 ? 0 : this.#world.chance.around(this.#loopMs);
+  soon(work: () => void, afterMs: number): void {
+    const delayMs = afterMs + (this.#loopMs === 0 ? 0 : this.#world.chance.around(this.#loopMs));
     this.#world.later(delayMs, work, this.process);
   }
 
