@@ -9,6 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createHost, type Host } from '../sidecar/runtime/host.ts';
 import type { Ports } from '../sidecar/runtime/memory.ts';
+import { noKnowledge } from '../sidecar/core/knowledge.ts';
 import { createClock } from '../sidecar/platform/clock.ts';
 import { openStore, type OpenStore } from '../sidecar/store/open.ts';
 import type { Block } from '../sidecar/protocol/entry.ts';
@@ -74,6 +75,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
       rebase: ({ base }) => base,
     },
+    scout: { look: (_folder, post) => setImmediate(() => post(noKnowledge)) },
     clock: createClock(),
     random: { next: Math.random },
     clients: { secret: (_provider, post) => void setImmediate(() => post(null)) },

@@ -123,6 +123,7 @@ const requestIcon: Readonly<Record<RequestKind, string>> = {
   question: 'question',
   budget: 'credit-card',
   conflict: 'git-merge',
+  trust: 'shield',
   quarantine: 'bug',
 };
 

@@ -4,6 +4,7 @@
 // The rule of every port: a call returns at once; what happens later is posted through the callback it was
 // given, never before the call has returned. So the runtime needs no promise, and a step is one synchronous call.
 
+import type { Knowledge, PinnedSkill } from './core/knowledge.ts';
 import type { IndexName, RowOf, TableName, Tables } from './core/rows.ts';
 import type { Ask, Item, LimitReading, ModelOutcome, ToolSpec } from './core/terms.ts';
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
@@ -139,6 +140,8 @@ export interface ToolJob {
   /** Parsed from complete JSON; still to be checked against the tool's schema by the tool. */
   readonly input: JsonObject;
   readonly place: Place;
+  /** What the agent may read with the tool `skill`; only for calls of that one. */
+  readonly skills?: readonly PinnedSkill[];
 }
 
 export type Prepared =
@@ -279,6 +282,14 @@ export interface Trees {
   sweep(): void;
 }
 
+// ---------------------------------------------------------------- scout
+
+/** Looks at what a folder tells agents. */
+export interface Scout {
+  /** `workspace`: absolute, links resolved. Never older than the call; what cannot be read is among its problems. */
+  look(workspace: string, post: (knowledge: Knowledge) => void): void;
+}
+
 // ---------------------------------------------------------------- clock, random, clients
 
 export interface Clock {
@@ -379,6 +390,8 @@ export interface Reads {
     limit: number,
   ): { readonly rows: readonly QueuedTurn[]; readonly more: boolean };
   budget(agent: number): BudgetState | undefined;
+  /** What a person has decided about the file of this hash; undefined: nothing. */
+  trust(hash: string): 'trusted' | 'denied' | undefined;
   requests(after: number, limit: number): { readonly rows: readonly RequestRow[]; readonly more: boolean };
   requestsOf(agent: number): readonly RequestRow[];
   openCalls(agent: number): readonly OpenCall[];

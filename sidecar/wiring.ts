@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 
+import { verbSpecs } from './core/verbs.ts';
 import { createModel } from './model/model.ts';
 import { createClock } from './platform/clock.ts';
 import type { Log } from './platform/log.ts';
@@ -18,6 +19,7 @@ import { openStore } from './store/open.ts';
 import { commandEnvironment, loginPath } from './tools/environment.ts';
 import { createTools } from './tools/registry.ts';
 import { bestShell } from './tools/shell.ts';
+import { createLook } from './workspace/knowledge.ts';
 import { createLocks } from './workspace/locks.ts';
 import { createReview } from './workspace/review.ts';
 import { createTrees } from './workspace/trees.ts';
@@ -66,7 +68,12 @@ export function wire(options: WireOptions): Wired {
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
     models: () => new Promise((resolve) => model.list((models) => resolve({ models, default: null }))),
     checkStart: (params) => checkStart(params, { model, clients: server.clients }),
+    look: (workspace) => look(workspace),
     shutdown: options.shutdown,
+  });
+  const look = createLook({
+    home: os.homedir(),
+    tools: () => [...tools.specs, ...verbSpecs].map((tool) => tool.name),
   });
   const locks = createLocks();
   const review = createReview({ buffers: server.buffers, locks });
@@ -92,6 +99,7 @@ export function wire(options: WireOptions): Wired {
       tools,
       review,
       trees,
+      scout: { look: (workspace, post) => void look(workspace).then(post) },
       clock: createClock({ jumped: (byMs) => log.warn('the wall clock jumped', { byMs }) }),
       random: systemRandom,
       clients: server.clients,

@@ -157,6 +157,7 @@ export const english = {
   'request.budget': 'Budget',
   'request.conflict': 'Conflict',
   'request.quarantine': 'Quarantined',
+  'request.trust': 'Trust',
   'request.allow': 'Allow',
   'request.deny': 'Deny',
   'request.denyWith': 'Deny with a Reason',

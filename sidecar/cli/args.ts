@@ -9,8 +9,9 @@ import type { Isolation, Mode, Budget } from '../protocol/agent.ts';
 import type { Delivery } from '../protocol/methods.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
 import { Failure } from './failure.ts';
+import { parseIsolation, parseKnowledge, parseMode, type KnowledgeCommand } from './knowledgeArgs.ts';
 import { commonOptions, helpText, options, specs } from './usage.ts';
-import { need, oneOf, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
+import { need, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
 import { parseWorkspace, type WorkspaceCommand } from './workspaceArgs.ts';
 
 /** What every command takes. */
@@ -85,6 +86,7 @@ export type Command =
       readonly hunks: readonly string[];
     }
   | WorkspaceCommand
+  | KnowledgeCommand
   | { readonly kind: 'models' | 'info' | 'doctor' | 'shutdown' }
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly text: string };
@@ -143,17 +145,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
         text: needText('send', others),
       };
     case 'follow':
-      if (first !== undefined && values.all === true)
-        throw new Failure('usage', 'roost follow: AGENT or --all, not both.');
-      if (values.once === true && values.stay === true)
-        throw new Failure('usage', 'roost follow: --once or --stay, not both.');
-      return {
-        kind: 'follow',
-        agent: first ?? null,
-        after: parseCount('--after', values.after ?? '0'),
-        until:
-          values.once === true ? 'stored' : first === undefined || values.stay === true ? 'ever' : 'rest',
-      };
+      return parseFollow(values, first);
     case 'ls':
       return { kind: 'ls', agent: first ?? null, all: values.all === true };
     case 'wait':
@@ -188,6 +180,10 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
       return parseReview(words);
     case 'worktree':
       return parseWorkspace(name, values, words);
+    case 'profiles':
+    case 'trust':
+    case 'configure':
+      return parseKnowledge(name, values, words);
     case 'models':
     case 'info':
     case 'doctor':
@@ -196,6 +192,20 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     default:
       throw new Failure('usage', `There is no command "${name}".`);
   }
+}
+
+function parseFollow(values: Values, agent: string | undefined): Command {
+  if (agent !== undefined && values.all === true)
+    throw new Failure('usage', 'roost follow: AGENT or --all, not both.');
+  if (values.once === true && values.stay === true)
+    throw new Failure('usage', 'roost follow: --once or --stay, not both.');
+  const ever = agent === undefined || values.stay === true;
+  return {
+    kind: 'follow',
+    agent: agent ?? null,
+    after: parseCount('--after', values.after ?? '0'),
+    until: values.once === true ? 'stored' : ever ? 'ever' : 'rest',
+  };
 }
 
 type Lifecycle = 'fork' | 'close' | 'retry' | 'budget' | 'queue';
@@ -241,8 +251,8 @@ function parseRun(values: Values, words: readonly string[]): RunOptions {
     model: values.model ?? null,
     workspace: values.workspace ?? null,
     profile: values.profile ?? null,
-    isolation: oneOf('--isolation', values.isolation, ['shared', 'worktree', 'readonly'] as const),
-    mode: oneOf('--mode', values.mode, ['ask', 'edits', 'auto'] as const),
+    isolation: parseIsolation(values),
+    mode: parseMode(values),
     budget: values.budget === undefined ? null : parseBudget(values.budget),
     parent: values.parent ?? null,
     delivery: parseDelivery(values),

@@ -72,3 +72,18 @@ export async function queue(context: Context, command: Of<'queue'>): Promise<num
   }
   return 0;
 }
+
+export async function configure(context: Context, command: Of<'configure'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  const { profile, model, mode, isolation } = command;
+  const { prefix } = await context.session.call('agent/configure', {
+    agent: id,
+    ...(profile === null ? {} : { profile }),
+    ...(model === null ? {} : { model }),
+    ...(mode === null ? {} : { mode }),
+    ...(isolation === null ? {} : { isolation }),
+    key: context.key ?? newKey(),
+  });
+  await context.printer.print({ type: 'configured', agent: id, prefix });
+  return 0;
+}

@@ -5,6 +5,7 @@ import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { AgentId, TurnId } from '../protocol/ids.ts';
 import type { BudgetState, DoctorFinding, QueuedTurn, StoreInfo, TurnResult } from '../protocol/methods.ts';
+import type { KnownFileRow, ProfileRow } from '../protocol/profile.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { ModelInfo } from '../protocol/settings.ts';
 import type { WorktreeRemoved, WorktreeRow } from '../protocol/worktree.ts';
@@ -36,6 +37,11 @@ export type PrintedLine =
   | { readonly type: 'verdict'; readonly state: string; readonly message: string; readonly change: ChangeRow }
   | ({ readonly type: 'worktree' } & WorktreeRow)
   | ({ readonly type: 'worktreeRemoved'; readonly agent: AgentId } & WorktreeRemoved)
+  | ({ readonly type: 'profile' } & ProfileRow)
+  | ({ readonly type: 'file' } & KnownFileRow)
+  | { readonly type: 'problem'; readonly label: string; readonly message: string }
+  | { readonly type: 'trusted'; readonly changed: number; readonly trusted: boolean }
+  | { readonly type: 'configured'; readonly agent: AgentId; readonly prefix: 'kept' | 'breaks' }
   | ({ readonly type: 'model'; readonly default: boolean } & ModelInfo)
   | ({ readonly type: 'info' } & StoreInfo)
   | { readonly type: 'check'; readonly name: string; readonly ok: boolean; readonly message: string }

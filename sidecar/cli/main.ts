@@ -12,6 +12,7 @@ import { build } from '../protocol/version.ts';
 import { parseLine, type Command, type Line } from './args.ts';
 import type { Context } from './context.ts';
 import { Failure } from './failure.ts';
+import * as knowledge from './knowledge.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as manage from './manage.ts';
 import { Printer } from './printer.ts';
@@ -104,6 +105,12 @@ function dispatch(
       return workspace.worktrees(context, command);
     case 'removeWorktrees':
       return workspace.removeWorktrees(context, command);
+    case 'profiles':
+      return knowledge.profiles(context, command);
+    case 'trust':
+      return knowledge.trust(context, command);
+    case 'configure':
+      return lifecycle.configure(context, command);
     case 'models':
       return manage.models(context);
     case 'info':

@@ -47,6 +47,12 @@ export function prettyLine(line: PrintedLine): string {
       );
     case 'worktreeRemoved':
       return clean(`${line.removed ? '' : 'not removed: '}${line.reason}\n`);
+    case 'profile':
+    case 'file':
+    case 'problem':
+    case 'trusted':
+    case 'configured':
+      return prettyKnowledge(line);
     case 'model':
       return `${line.id}${line.default ? ' (default)' : ''}${line.scripted ? ' (scripted)' : ''}\n`;
     case 'info':
@@ -119,6 +125,39 @@ function prettyAgent(row: AgentRow): string {
   const branch = row.branch.agents === 1 ? '' : `, ${row.branch.agents} in its branch`;
   const money = row.branch.microUsd === 0 ? '' : `, $${(row.branch.microUsd / 1_000_000).toFixed(2)}`;
   return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${branch}${money}  ${row.task}\n`;
+}
+
+type KnowledgeLine = Extract<
+  PrintedLine,
+  { type: 'profile' | 'file' | 'problem' | 'trusted' | 'configured' }
+>;
+
+function prettyKnowledge(line: KnowledgeLine): string {
+  switch (line.type) {
+    case 'profile':
+      return clean(prettyProfile(line));
+    case 'file':
+      return clean(`${line.state.padEnd(8)} ${line.label} (${line.kind}, ${line.sizeBytes} bytes)\n`);
+    case 'problem':
+      return clean(`${line.label}: ${line.message}\n`);
+    case 'trusted':
+      return `${line.changed} ${line.changed === 1 ? 'file is' : 'files are'} ${line.trusted ? 'trusted' : 'refused'} now\n`;
+    case 'configured':
+      return line.prefix === 'kept'
+        ? 'changed\n'
+        : "changed; the next request begins anew, so the provider's prompt cache does not serve it\n";
+  }
+}
+
+function prettyProfile(line: Extract<PrintedLine, { type: 'profile' }>): string {
+  const where = line.source === null ? 'built in' : line.source;
+  const state = line.hidden
+    ? ', another of this name goes before it'
+    : line.state === 'trusted'
+      ? ''
+      : `, ${line.state}`;
+  const tools = line.tools === null ? 'all tools' : line.tools.join(', ');
+  return `${line.name} (${where}${state})  ${line.description}\n${indent(`${line.isolation}; ${line.model ?? 'model of whoever starts it'}; ${tools}`)}`;
 }
 
 function prettyBudget({ limits, spent }: Extract<PrintedLine, { type: 'budget' }>): string {

@@ -45,6 +45,8 @@ export const options = {
   remove: { type: 'string' },
   force: { type: 'boolean' },
   done: { type: 'boolean' },
+  allow: { type: 'boolean' },
+  deny: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 type Name = keyof typeof options;
@@ -135,6 +137,22 @@ export const specs: Readonly<Record<string, Spec>> = {
     takes: ['force', 'done'],
     usage: 'worktree [ls [AGENT]] | worktree rm AGENT… [--force] | worktree rm --done',
     about: 'list worktrees of agents, and remove those of which nothing is lost (--force: also the others)',
+  },
+  profiles: {
+    takes: ['workspace'],
+    usage: 'profiles [--workspace DIR]',
+    about: 'list the profiles that agents of a folder can have, and the files that agents are told',
+  },
+  trust: {
+    takes: ['workspace', 'allow', 'deny'],
+    usage: 'trust [--workspace DIR] [--allow | --deny] [FILE…]',
+    about: 'decide what of a folder agents are told: all files that wait, or the ones named',
+  },
+  configure: {
+    takes: ['profile', 'model', 'mode', 'isolation'],
+    usage:
+      'configure AGENT [--profile P] [--model P/M] [--mode ask|edits|auto] [--isolation shared|worktree|readonly]',
+    about: "change an agent; its profile changes with the next turn, to what the profile's files say now",
   },
   models: { takes: [], usage: 'models', about: 'list models' },
   info: { takes: [], usage: 'info', about: 'what the sidecar holds and uses' },

@@ -19,6 +19,8 @@ export interface AgentRecord {
   task: string;
   /** Blob of the profile revision that it is pinned to. */
   profile: number;
+  /** Blob of the revision that its next turn begins with, when somebody has chosen another meanwhile; 0: the same. */
+  nextProfile: number;
   model: string;
   isolation: Isolation;
   mode: Mode;
@@ -169,6 +171,25 @@ export interface PlaceRecord {
   id: number;
   /** Absolute path, links resolved. */
   path: string;
+}
+
+/** What the last look at a folder found (core/knowledge.ts): one row a folder, once somebody has looked. */
+export interface KnowledgeRecord {
+  id: number;
+  place: number;
+  /** JSON of a Knowledge. */
+  blob: number;
+}
+
+/** What a person has decided about a file of instructions, a skill or a profile: for these bytes, wherever they lie. */
+export interface TrustRecord {
+  id: number;
+  /** SHA-256, hex, of its kind and its bytes. */
+  hash: string;
+  verdict: 'trusted' | 'denied';
+  /** How it was called when it was decided. */
+  label: string;
+  at: number;
 }
 
 export type CallState = 'planned' | 'asking' | 'started' | 'done' | 'unknown' | 'interrupted' | 'refused';
@@ -367,6 +388,8 @@ export interface Tables {
   blob: BlobRecord;
   shared: SharedRecord;
   place: PlaceRecord;
+  knowledge: KnowledgeRecord;
+  trust: TrustRecord;
   call: CallRecord;
   inbox: InboxRecord;
   wait: WaitRecord;
@@ -413,6 +436,8 @@ export const indexes = {
   'entry.agent': { table: 'entry', columns: ['agent'] },
   'shared.hash': { table: 'shared', columns: ['hash'] },
   'place.path': { table: 'place', columns: ['path'] },
+  'knowledge.place': { table: 'knowledge', columns: ['place'] },
+  'trust.hash': { table: 'trust', columns: ['hash'] },
   'call.open': { table: 'call', columns: ['agent'], where: { column: 'open', is: 1 } },
   'inbox.agent': { table: 'inbox', columns: ['agent'] },
   'inbox.key': { table: 'inbox', columns: ['key'], where: { column: 'key', notNull: true } },

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'request/unknown'
   | 'change/unknown'
   | 'blob/unknown'
+  | 'profile/unknown'
   | 'model/unknown'
   | 'model/noKey'
   | 'workspace/missing'

@@ -10,6 +10,7 @@ import type { Channel, Frame, Snapshot } from './frame.ts';
 import type { AgentId, BlobId, CallId, ChangeId, EntryId, RequestId, TurnId } from './ids.ts';
 import type { Entry, Outcome } from './entry.ts';
 import type { JsonObject } from './json.ts';
+import type { ProfileList } from './profile.ts';
 import type { Answer, AnswerState, RequestRow } from './request.ts';
 import type { ProviderSpec, ModelInfo } from './settings.ts';
 import type { TreeWindow, TreeQuery } from './tree.ts';
@@ -159,16 +160,21 @@ export interface Methods {
     params: { readonly agent: AgentId; readonly name: string; readonly key: string };
     result: { readonly name: string };
   };
-  /** From the next round on. Another model breaks the cached prefix of the conversation. */
+  /**
+   * Model, mode and isolation from the next round on; a profile from the next turn on, in its present revision (the
+   * name that it has already: what its files say by now).
+   */
   'agent/configure': {
     params: {
       readonly agent: AgentId;
+      readonly profile?: string;
       readonly model?: string;
       readonly mode?: Mode;
       readonly isolation?: Isolation;
       readonly key: string;
     };
-    result: Record<string, never>;
+    /** `breaks`: the next request begins with other bytes, so the provider's prompt cache does not serve it. */
+    result: { readonly prefix: 'kept' | 'breaks' };
   };
   /** Ends an agent and all below it for good: what is at work is stopped, nothing starts under it any more. */
   'agent/close': {
@@ -277,6 +283,23 @@ export interface Methods {
   'worktree/remove': {
     params: { readonly agent: AgentId; readonly force: boolean };
     result: WorktreeRemoved;
+  };
+
+  /** What a folder tells agents, as it is now: profiles, and the files that they and all agents read. */
+  'profile/list': {
+    params: { readonly workspace: string };
+    result: ProfileList;
+  };
+  /** Decides about files of a folder, by the hashes that `profile/list` gave; agents that waited for it go on. */
+  'trust/set': {
+    params: {
+      readonly workspace: string;
+      readonly hashes: readonly string[];
+      readonly trusted: boolean;
+      readonly key: string;
+    };
+    /** Files that were decided otherwise, or not at all, before. */
+    result: { readonly changed: number };
   };
 
   'provider/set': { params: ProviderSpec; result: Record<string, never> };

@@ -3,7 +3,8 @@
 
 import type { AgentId, CallId, RequestId, TurnId } from './ids.ts';
 
-export type RequestKind = 'approval' | 'question' | 'budget' | 'conflict' | 'quarantine';
+/** `trust`: files of a project that agents would be told, which nobody has decided on in this form. */
+export type RequestKind = 'approval' | 'question' | 'budget' | 'conflict' | 'quarantine' | 'trust';
 
 export interface RequestRow {
   readonly id: RequestId;

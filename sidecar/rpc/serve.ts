@@ -7,6 +7,7 @@
 import type { Socket } from 'node:net';
 import process from 'node:process';
 
+import type { Knowledge } from '../core/knowledge.ts';
 import { RoostError } from '../protocol/errors.ts';
 import type { MethodName, Params, Result, StoreInfo } from '../protocol/methods.ts';
 import { build, protocolVersion } from '../protocol/version.ts';
@@ -20,6 +21,8 @@ import { Follows } from './follow.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
+import { profileList } from './profiles.ts';
+import { realFolder } from './start.ts';
 import { TroubleWatch } from './trouble.ts';
 import { isMethod, validate } from './validate.ts';
 import { Waits } from './waits.ts';
@@ -56,6 +59,8 @@ export interface ServerOptions {
   readonly models: () => Promise<Result<'model/list'>>;
   /** Looks at a start before it is promised: folder, model, key. Gives the parameters as they are posted. */
   readonly checkStart: (params: Params<'agent/start'>) => Promise<Params<'agent/start'>>;
+  /** What a folder (links resolved) tells agents, as it is now. */
+  readonly look: (workspace: string) => Promise<Knowledge>;
   /** A client asked the sidecar to end; the answer is on its way when this is called. */
   readonly shutdown: () => void;
   /** For tests. */
@@ -257,6 +262,10 @@ class Serving {
       'worktree/list': (params) => this.#options.behind().trees.list(params),
       'worktree/remove': (params) => this.#options.behind().trees.remove(params),
       'model/list': () => this.#options.models(),
+      'profile/list': async (params) => {
+        const workspace = await realFolder(params.workspace);
+        return profileList(this.#options.reads, workspace, await this.#options.look(workspace));
+      },
       'store/info': () => this.#info(),
       shutdown: () => {
         setImmediate(() => this.#options.shutdown());
@@ -270,6 +279,7 @@ class Serving {
     return {
       'agent/start': async (asked) => {
         const params = await this.#options.checkStart(asked);
+        await this.#look(params.workspace);
         return this.#commit((reply) => ({ kind: 'agent/start', params, reply }));
       },
       'agent/send': (params) => this.#commit((reply) => ({ kind: 'agent/send', params, reply })),
@@ -281,12 +291,28 @@ class Serving {
       'provider/set': (params) => this.#commit((reply) => ({ kind: 'provider/set', params, reply })),
       'agent/fork': (params) => this.#commit((reply) => ({ kind: 'agent/fork', params, reply })),
       'agent/rename': (params) => this.#commit((reply) => ({ kind: 'agent/rename', params, reply })),
-      'agent/configure': (params) => this.#commit((reply) => ({ kind: 'agent/configure', params, reply })),
+      'agent/configure': async (params) => {
+        const agent = params.profile === undefined ? undefined : this.#options.reads.agent(params.agent);
+        if (agent !== undefined) await this.#look(agent.workspace);
+        return this.#commit((reply) => ({ kind: 'agent/configure', params, reply }));
+      },
+      'trust/set': async (asked, peer) => {
+        refuseInside(peer);
+        const params = { ...asked, workspace: await realFolder(asked.workspace) };
+        await this.#look(params.workspace);
+        return this.#commit((reply) => ({ kind: 'trust/set', params, reply }));
+      },
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
       'budget/set': (params) => this.#commit((reply) => ({ kind: 'budget/set', params, reply })),
     };
+  }
+
+  /** Looks at a folder, and tells the runtime before what rests on it. */
+  async #look(workspace: string): Promise<void> {
+    const knowledge = await this.#options.look(workspace);
+    this.#options.behind().host.post({ kind: 'looked', workspace, knowledge, call: 0 });
   }
 
   #commit<T>(make: (reply: Reply<T>) => ClientEvent): Promise<T> {
@@ -352,4 +378,13 @@ class Serving {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#options.log.error('a call or a follow failed', { message });
   }
+}
+
+/** A command of an agent must not decide what agents are told. */
+function refuseInside(peer: Peer): void {
+  if (peer.hello?.call === undefined) return;
+  throw new RoostError(
+    'request/invalid',
+    'A person decides what to trust, in the editor or in a terminal of their own.',
+  );
 }

@@ -21,12 +21,16 @@ export async function checkStart(
   params: Params<'agent/start'>,
   checks: StartChecks,
 ): Promise<Params<'agent/start'>> {
-  const workspace = await folder(params.workspace);
+  const workspace = await realFolder(params.workspace);
   if (params.model !== undefined) await checkModel(params.model, checks);
   return { ...params, workspace };
 }
 
-async function folder(named: string): Promise<string> {
+/**
+ * The real path of a folder that a client names.
+ * @throws RoostError `workspace/missing`.
+ */
+export async function realFolder(named: string): Promise<string> {
   if (!path.isAbsolute(named)) {
     throw new RoostError(
       'workspace/missing',

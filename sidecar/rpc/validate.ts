@@ -155,6 +155,7 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'agent/rename': v.strictObject({ agent, name, key }),
   'agent/configure': v.strictObject({
     agent,
+    profile: v.exactOptional(name),
     model: v.exactOptional(name),
     mode: v.exactOptional(mode),
     isolation: v.exactOptional(isolation),
@@ -166,6 +167,16 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'queue/remove': v.strictObject({ turn, key }),
   'budget/get': v.strictObject({ agent }),
   'budget/set': v.strictObject({ agent, budget, key }),
+  'profile/list': v.strictObject({ workspace: name }),
+  'trust/set': v.strictObject({
+    workspace: name,
+    hashes: v.pipe(
+      v.array(v.pipe(v.string(), v.hexadecimal(), v.length(64))),
+      v.maxLength(limits.trustHashes),
+    ),
+    trusted: v.boolean(),
+    key,
+  }),
   'model/list': nothing,
   'store/info': nothing,
   'store/doctor': nothing,

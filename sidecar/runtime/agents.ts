@@ -1,5 +1,6 @@
 // What clients do to agents: start one, send to one, stop one or a branch.
 
+import { modeBelow } from '../core/knowledge.ts';
 import type { AgentRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
@@ -9,10 +10,11 @@ import { openCall } from './calls.ts';
 import type { ClientEvent, Reply, RuntimeEvent } from './event.ts';
 import { hasRoom } from './inbox.ts';
 import { interruptAgent } from './interrupt.ts';
+import { placeOf } from './knowledge.ts';
 import { limits } from './limits.ts';
-import { pinProfile, profileNames } from './profiles.ts';
+import { landing, pinProfile, profileNames, type PinWish } from './profiles.ts';
 import { finishCall } from './results.ts';
-import { bear, freeName, placeOf, spawnProblem } from './spawn.ts';
+import { bear, freeName, spawnProblem } from './spawn.ts';
 import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
 import { interruptWaits } from './waits.ts';
@@ -32,9 +34,11 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
   const problem = startProblem(step, params);
   if (problem !== null) return refuse(step, reply, problem.code, problem.message);
   const parent = params.parent === undefined ? null : step.agent(params.parent);
-  const pinned = pinProfile(step, params.profile ?? 'implementer');
-  const model = params.model ?? pinned?.profile.model ?? parent?.model ?? step.rt.options.defaultModel;
+  const place = placeOf(step, params.workspace);
+  const pinned = pinProfile(step, pinWish(place, params));
+  const model = params.model ?? pinned?.revision.model ?? parent?.model ?? step.rt.options.defaultModel;
   if (pinned === null || model === null) return; // startProblem has spoken
+  const { revision } = pinned;
   const wanted = params.name ?? nameFrom(params.text);
   const { agent, turn } = bear(step, {
     parent: parent?.id ?? 0,
@@ -42,9 +46,9 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     text: params.text,
     profile: pinned.blob,
     model,
-    isolation: params.isolation ?? pinned.profile.isolation,
-    mode: params.mode ?? parent?.mode ?? 'ask',
-    place: placeOf(step, params.workspace),
+    isolation: params.isolation ?? landing(step, parent, { place, revision }),
+    mode: params.mode ?? (parent === null ? (revision.mode ?? 'ask') : modeBelow(parent.mode, revision.mode)),
+    place,
     key: params.key,
   });
   const { budget } = params;
@@ -60,6 +64,16 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
 function accept(step: Step, reply: Reply<Result<'agent/start'>>, agent: AgentRecord, turn: number): void {
   const value = { agent: agentId(agent.id), turn: turnId(turn), name: agent.name };
   step.after(() => reply({ ok: true, value }));
+}
+
+/** The profile that is asked for, with what is chosen beside it. */
+function pinWish(place: number, { profile, isolation, model, mode }: Params<'agent/start'>): PinWish {
+  const choices = {
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(model === undefined ? {} : { model }),
+    ...(mode === undefined ? {} : { mode }),
+  };
+  return { place, name: profile ?? null, choices };
 }
 
 export interface Problem {
@@ -85,11 +99,12 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
       };
     }
   }
-  const profile = pinProfile(step, params.profile ?? 'implementer');
+  const place = placeOf(step, params.workspace);
+  const profile = pinProfile(step, pinWish(place, params));
   if (profile === null) {
     return {
-      code: 'request/invalid',
-      message: `There is no profile "${params.profile ?? ''}". There are: ${profileNames()}.`,
+      code: 'profile/unknown',
+      message: `There is no profile "${params.profile ?? ''}" for ${params.workspace}. There are: ${profileNames(step, place)}.`,
     };
   }
   if (params.parent !== undefined) {
@@ -98,7 +113,7 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
       return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
     const spawn = spawnProblem(step, parent, 1);
     if (spawn !== null) return { code: 'budget/spent', message: spawn };
-  } else if ((params.model ?? profile.profile.model ?? step.rt.options.defaultModel) === null) {
+  } else if ((params.model ?? profile.revision.model ?? step.rt.options.defaultModel) === null) {
     return {
       code: 'model/unknown',
       message:

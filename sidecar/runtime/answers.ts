@@ -10,6 +10,7 @@ import { takeUpCalls } from './recover.ts';
 import { closeRequest } from './requests.ts';
 import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
+import { applyTrust } from './trust.ts';
 import { endTurn, setPhase, startRound } from './turns.ts';
 
 export function onAnswer(step: Step, event: Extract<ClientEvent, { kind: 'request/answer' }>): void {
@@ -59,6 +60,9 @@ function applyAnswer(
       break;
     case 'budget':
       applyBudget(step, agent, request, answer);
+      break;
+    case 'trust':
+      applyTrust(step, agent, request, answer);
       break;
     case 'conflict':
       break;

@@ -3,6 +3,7 @@
 //
 // A `reply` is called after the commit that makes the answer true, exactly once (I1).
 
+import type { Knowledge } from '../core/knowledge.ts';
 import type { AgentId, AttemptId, CallId } from '../protocol/ids.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
@@ -30,6 +31,7 @@ export const runtimeMethods = [
   'turn/retry',
   'queue/remove',
   'budget/set',
+  'trust/set',
 ] as const satisfies readonly MethodName[];
 export type RuntimeMethod = (typeof runtimeMethods)[number];
 
@@ -74,6 +76,15 @@ export type RuntimeEvent =
   | { readonly kind: 'raisedMore'; readonly after: number }
   /** More turns wait for slots than one step starts. */
   | { readonly kind: 'admit' }
+  /** A look at a folder has come back; `call`: the batch that waits for it, 0: none. */
+  | {
+      readonly kind: 'looked';
+      readonly workspace: string;
+      readonly knowledge: Knowledge;
+      readonly call: number;
+    }
+  /** Files were decided on: agents that waited for that look again, from this id on. */
+  | { readonly kind: 'trustMore'; readonly after: number }
   /** Agents that waited for a key look again, from this id on. */
   | { readonly kind: 'keysMore'; readonly after: number }
   /** What was in flight when the last process ended, in slices (DESIGN §7). Comes before all else. */

@@ -7,6 +7,7 @@ import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import type { Store } from '../ports.ts';
 import type { RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
+import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
 import { onClose, onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
@@ -16,6 +17,7 @@ import { onModelEnd } from './rounds.ts';
 import { onSpawnMore } from './spawn.ts';
 import type { Step } from './step.ts';
 import { takeDue } from './timers.ts';
+import { onTrustMore, onTrustSet } from './trust.ts';
 import { endTurn, startRound } from './turns.ts';
 import { waitOver } from './waits.ts';
 
@@ -68,6 +70,12 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onQueueRemove(step, event);
     case 'budget/set':
       return onBudgetSet(step, event);
+    case 'trust/set':
+      return onTrustSet(step, event);
+    case 'trustMore':
+      return onTrustMore(step, event.after);
+    case 'looked':
+      return onSeen(step, event);
     case 'lend':
       return onLend(step, event.call, event.lent);
     case 'alarm':
@@ -83,6 +91,12 @@ export function handle(step: Step, event: RuntimeEvent): void {
     case 'broken':
       return onBroken(step, event.agent, event.message);
   }
+}
+
+/** A folder was looked at; a batch that waited for that goes on. */
+function onSeen(step: Step, event: Extract<RuntimeEvent, { kind: 'looked' }>): void {
+  onLooked(step, event);
+  if (event.call !== 0) onSpawnMore(step, event.call);
 }
 
 function onProvider(step: Step, event: Extract<RuntimeEvent, { kind: 'provider/set' }>): void {

@@ -101,6 +101,8 @@ class Loop implements Host {
       batches: new Map(),
       lent: new Set(),
       profiles: new Map(),
+      knowledge: new Map(),
+      lookedMs: new Map(),
       paces: new Map(),
       askingKey: new Set(),
       verdicts: new Map(),

@@ -9,6 +9,7 @@ import { agentId, callId, turnId } from '../protocol/ids.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Store, ToolJob } from '../ports.ts';
 import { limits } from './limits.ts';
+import { pinnedProfile } from './profiles.ts';
 import type { Step } from './step.ts';
 
 /** The body of an entry, wherever it is kept. It was written by `addEntry`, so its form is known. */
@@ -53,5 +54,6 @@ export function jobOf(step: Step, agent: AgentRecord, call: CallRecord): ToolJob
     tool: call.tool,
     input: inputOf(step, call),
     place: { workspace: place.path, isolation: agent.isolation, mode: agent.mode },
+    ...(call.tool === 'skill' ? { skills: pinnedProfile(step, agent.profile).revision.skills } : {}),
   };
 }

@@ -158,6 +158,8 @@ export const limits = {
   /** Turns of one `turn/wait`, and its longest time; the client asks again. More turns are an error. */
   waitTurns: 1_000,
   waitMs: 60 * 60_000,
+  /** Files that one `trust/set` decides about: all that a folder can have. More are an error. */
+  trustHashes: 1_000,
   /** Bytes of a name, a path, a key and the like in a call. Longer is an error. */
   nameChars: 4_096,
   /** How often followers of the fleet are looked after for trouble that no commit tells. */
@@ -360,6 +362,35 @@ export const limits = {
   unreviewedNamed: 20,
   /** Names that an agent is told of each kind of thing that its worktree lacks. */
   lackingNamed: 8,
+
+  // ------------------------------------------------------------ knowledge: instructions, skills, profiles
+
+  /** Bytes of a file of instructions, a skill or a profile. Larger is left out, and said. */
+  knowledgeFileBytes: 256 * 1024,
+  /**
+   * Bytes of one file of instructions that agents are told, and of all together: 32 KB are about 8,000 tokens of each
+   * request. The rest is cut off, and said.
+   */
+  instructionsBytes: 32 * 1024,
+  instructionsTotalBytes: 96 * 1024,
+  /** Skills and profiles of a folder: each is a line of the prompt. More are left out, and said. */
+  skills: 128,
+  profiles: 128,
+  /** Bytes of all profiles of a folder, which are kept as one row. More are left out, and said. */
+  profilesTotalBytes: 256 * 1024,
+  /** Names of files beside a skill that its reader is told. More are not named. */
+  skillFiles: 100,
+  /** Characters of a description in lists and prompts. The rest is cut off. */
+  descriptionChars: 1_024,
+  /** Names looked at in one folder of skills or profiles. More are not looked at. */
+  knowledgeNames: 500,
+  /** Problems of a folder's files that are kept. More of them are the same story. */
+  knowledgeProblems: 50,
+  /** Age up to which a look at a folder serves agents that start others; what a person starts looks anew. */
+  knowledgeFreshMs: 5_000,
+  /** Folders whose knowledge is kept in memory, and revisions of profiles. Past it the oldest is read again. */
+  knownPlaces: 16,
+  profileRevisions: 64,
 
   // ------------------------------------------------------------ tools
 

@@ -7,6 +7,7 @@ import type { Params } from '../protocol/methods.ts';
 import { refuse, textProblem } from './agents.ts';
 import type { ClientEvent } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
+import { pinProfile, profileNames } from './profiles.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
 import type { Step } from './step.ts';
 import { insertTurn, openTurn } from './turns.ts';
@@ -97,7 +98,7 @@ export function onRename(step: Step, event: Event<'agent/rename'>): void {
   step.after(() => reply({ ok: true, value: { name } }));
 }
 
-/** Another model, mode or isolation, from the next round on. */
+/** Another model, mode or isolation, from the next round on; another profile from the next turn on. */
 export function onConfigure(step: Step, event: Event<'agent/configure'>): void {
   const { params, reply } = event;
   const agent = step.findAgent(params.agent);
@@ -118,10 +119,34 @@ export function onConfigure(step: Step, event: Event<'agent/configure'>): void {
       `${agent.name} has changes without a verdict. Review them before its isolation changes.`,
     );
   }
+  const model = agent.model;
   agent.model = params.model ?? agent.model;
   agent.mode = params.mode ?? agent.mode;
   agent.isolation = params.isolation ?? agent.isolation;
-  step.after(() => reply({ ok: true, value: {} }));
+  const pinned = params.profile === undefined ? null : pinAnew(step, agent, params.profile);
+  if (pinned === 'unknown') {
+    const message = `There is no profile "${params.profile ?? ''}". There are: ${profileNames(step, agent.place)}.`;
+    return refuse(step, reply, 'profile/unknown', message);
+  }
+  const breaks = pinned === 'another' || model !== agent.model;
+  step.after(() => reply({ ok: true, value: { prefix: breaks ? 'breaks' : 'kept' } }));
+}
+
+/**
+ * Pins an agent to the present revision of a profile, from its next turn on. What it works with otherwise (model,
+ * mode, isolation) stays: those are chosen by their own names.
+ */
+function pinAnew(step: Step, agent: AgentRecord, name: string): 'same' | 'another' | 'unknown' {
+  const { place, isolation, model, mode } = agent;
+  const pin = pinProfile(step, { place, name, choices: { isolation, model, mode } });
+  if (pin === null) return 'unknown';
+  if (pin.blob === agent.profile) {
+    agent.nextProfile = 0;
+    return 'same';
+  }
+  if (agent.turn === 0) agent.profile = pin.blob;
+  else agent.nextProfile = pin.blob;
+  return 'another';
 }
 
 /** Closes an agent: nothing starts under it any more, and what is at work below it is stopped, in pages. */

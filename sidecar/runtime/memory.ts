@@ -2,7 +2,7 @@
 // call in flight. Agents that wait are not here (I4).
 
 import type { Pace, Ticket } from '../core/pace.ts';
-import type { Profile } from '../core/profile.ts';
+import type { Knowledge, Revision } from '../core/knowledge.ts';
 import type { ReadyRecord } from '../core/rows.ts';
 import type { SpawnVerb } from '../core/verbs.ts';
 import type {
@@ -13,6 +13,7 @@ import type {
   Publish,
   Random,
   Review,
+  Scout,
   Store,
   Tools,
   ToolSpec,
@@ -44,6 +45,7 @@ export interface Ports {
   readonly tools: Tools;
   readonly review: Review;
   readonly trees: Trees;
+  readonly scout: Scout;
   readonly clock: Clock;
   readonly random: Random;
   readonly clients: Clients;
@@ -59,9 +61,15 @@ export interface RuntimeOptions {
   readonly defaultModel: string | null;
 }
 
+/** A revision of a profile, and the blob that holds it. */
+export interface Pin {
+  readonly blob: number;
+  readonly revision: Revision;
+}
+
 /** A profile as requests use it: the same objects for all agents that are pinned to it. */
 export interface PinnedProfile {
-  readonly profile: Profile;
+  readonly revision: Revision;
   readonly system: string;
   readonly tools: readonly ToolSpec[];
   /** Bytes of system and tools, for the estimate of a request. */
@@ -101,8 +109,11 @@ export interface Runtime extends Ports {
   readonly batches: Map<number, SpawnVerb>;
   /** Commands that wait inside Roost: they hold no slot meanwhile. */
   readonly lent: Set<number>;
-  /** Profiles by blob, at most a few dozen. */
+  /** Profiles by blob, at most `limits.profileRevisions`. */
   readonly profiles: Map<number, PinnedProfile>;
+  /** What looks at folders have found, by blob; and when each folder was looked at, by its row, on the monotonic clock. */
+  readonly knowledge: Map<number, Knowledge>;
+  readonly lookedMs: Map<number, number>;
   /** What was learned of the pace of each model. Lost with the process: it is learned again. */
   readonly paces: Map<string, Pace>;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
@@ -110,6 +121,16 @@ export interface Runtime extends Ports {
   /** Verdicts, by change, whose clients wait for an answer: being planned (nothing promised, no row yet) or written. */
   readonly verdicts: Map<number, PendingVerdict>;
   post(event: RuntimeEvent): void;
+}
+
+/** Keeps something in memory; past `most` the one that was kept first goes, and is read again when it is needed. */
+export function remember<T>(kept: Map<number, T>, id: number, value: T, most: number): void {
+  kept.delete(id);
+  kept.set(id, value);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= most) return;
+    kept.delete(oldest);
+  }
 }
 
 /** The part of a model's name before the slash. */

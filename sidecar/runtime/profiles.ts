@@ -1,50 +1,119 @@
-// Profiles in use: one object for all agents that are pinned to the same revision, so that their requests start
-// with the same bytes and cost their text once.
+// Profiles as agents are pinned to them: a revision is a shared blob, and one object in memory for all agents that
+// are pinned to it, so that their requests start with the same bytes and cost their text once.
 
 import { must } from '../core/assert.ts';
 import { hashText } from '../core/hash.ts';
-import { builtInProfile, builtInProfiles, type Profile } from '../core/profile.ts';
+import {
+  compose,
+  findProfile,
+  isolationBelow,
+  profileNames as namesIn,
+  unknownYet,
+  type Choices,
+  type Revision,
+} from '../core/knowledge.ts';
+import { usualProfile } from '../core/profile.ts';
+import type { AgentRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import { verbSpecs } from '../core/verbs.ts';
-import type { PinnedProfile } from './memory.ts';
+import type { Isolation } from '../protocol/agent.ts';
+import type { ToolSpec } from '../ports.ts';
+import { knowledgeOf, trustingIn } from './knowledge.ts';
+import { limits } from './limits.ts';
+import { remember, type Pin, type PinnedProfile } from './memory.ts';
 import type { Step } from './step.ts';
 
-/** The blob of a profile's present revision, written when it is new; null: there is no profile of this name. */
-export function pinProfile(
-  step: Step,
-  name: string,
-): { readonly blob: number; readonly profile: Profile } | null {
-  const profile = builtInProfile(name);
-  if (profile === undefined) return null;
-  const json = JSON.stringify(profile);
-  const hash = hashText(json);
-  const known = step.store.range('shared.hash', [hash], { limit: 1 })[0];
-  if (known !== undefined) return { blob: known.blob, profile };
-  const blob = step.store.putBlob(json);
-  step.store.insert('shared', { hash, blob });
-  return { blob, profile };
+/** What is asked of a pin: a profile in a folder. */
+export interface PinWish {
+  /** Row of `place`; 0: a folder that nobody has looked at. */
+  readonly place: number;
+  /** Null: the usual one. */
+  readonly name: string | null;
+  /** What whoever starts the agent has chosen; kept when the profile itself still waits for a person. */
+  readonly choices?: Choices;
 }
 
-/** Names of the profiles there are, for messages. */
-export const profileNames = (): string => builtInProfiles.map((profile) => profile.name).join(', ');
+/**
+ * The blob of a profile's present revision in a folder, written when it is new; null: there is no profile of this
+ * name. A provisional one may be given to an agent, but no request is made with it (trust.ts).
+ */
+export function pinProfile(step: Step, { place, name, choices = {} }: PinWish): Pin | null {
+  const wanted = name ?? usualProfile;
+  const key = `${place}/${wanted}/${JSON.stringify(choices)}`;
+  const known = step.pins.get(key);
+  if (known !== undefined) return known;
+  const knowledge = knowledgeOf(step, place);
+  const trusting = trustingIn(step);
+  const found = findProfile(knowledge, trusting, wanted);
+  if (found.kind === 'none') return null;
+  const revision =
+    found.kind === 'found' ? compose(found.profile, knowledge, trusting) : unknownYet(wanted, choices);
+  const pin = { blob: sharedBlob(step, JSON.stringify(revision)), revision };
+  step.pins.set(key, pin);
+  return pin;
+}
+
+/** The blob that holds this text, for all who share it. The hash only finds it; the text itself is compared. */
+function sharedBlob(step: Step, json: string): number {
+  const hash = hashText(json);
+  for (const { blob } of step.store.range('shared.hash', [hash], { limit: limits.slice }))
+    if (step.store.blobText(blob) === json) return blob;
+  const blob = step.store.putBlob(json);
+  step.store.insert('shared', { hash, blob });
+  return blob;
+}
+
+/** Names of the profiles there are in a folder, for messages. */
+export const profileNames = (step: Step, place: number): string =>
+  namesIn(knowledgeOf(step, place), trustingIn(step)).join(', ');
+
+/** Where the edits of an agent of this revision land, when nobody has said. */
+export function landing(
+  step: Step,
+  parent: AgentRecord | null,
+  { place, revision }: { readonly place: number; readonly revision: Revision },
+): Isolation {
+  const above = parent === null ? null : pinnedProfile(step, parent.profile).revision;
+  return isolationBelow(above, revision, knowledgeOf(step, place));
+}
 
 /** The profile that an agent is pinned to. */
 export function pinnedProfile(step: Step, blob: number): PinnedProfile {
-  const known = step.rt.profiles.get(blob);
+  const known = step.rt.profiles.get(blob) ?? step.profiles.get(blob);
   if (known !== undefined) return known;
-  const profile = readProfile(must(step.store.blobText(blob), 'a pinned profile is in the store', { blob }));
-  const offered = [...step.rt.tools.specs, ...verbSpecs];
-  const { tools: names } = profile;
-  const tools = names === null ? offered : offered.filter((tool) => names.includes(tool.name));
-  const bytes = utf8Bytes(profile.instructions) + utf8Bytes(JSON.stringify(tools));
-  const pinned: PinnedProfile = { profile, system: profile.instructions, tools, bytes };
-  step.rt.profiles.set(blob, pinned);
+  const revision = readRevision(
+    must(step.store.blobText(blob), 'a pinned profile is in the store', { blob }),
+  );
+  const tools = [...step.rt.tools.specs, ...verbSpecs].filter((tool) => isOffered(revision, tool));
+  const { system } = revision;
+  const bytes = utf8Bytes(system) + utf8Bytes(JSON.stringify(tools));
+  const pinned: PinnedProfile = { revision, system, tools, bytes };
+  // In memory once it is committed: the blob of a step that is rolled back is given to another text.
+  step.profiles.set(blob, pinned);
+  step.after(() => remember(step.rt.profiles, blob, pinned, limits.profileRevisions));
   return pinned;
 }
 
-/** A stored profile. It was written by `pinProfile`, so its form is known; fields of a newer build are kept out. */
-function readProfile(json: string): Profile {
-  const stored: Profile = JSON.parse(json);
-  const { name, description, instructions, tools, isolation, model } = stored;
-  return { name, description, instructions, tools, isolation, model };
+function isOffered({ tools, skills }: Revision, { name }: ToolSpec): boolean {
+  if (name === 'skill') return skills.length > 0;
+  return tools === null || tools.includes(name);
+}
+
+/** A stored revision; of an older build, which had neither skills nor a text put together beforehand. */
+function readRevision(json: string): Revision {
+  const stored: Partial<Revision> & { readonly name: string; readonly instructions?: string } =
+    JSON.parse(json);
+  return {
+    name: stored.name,
+    description: stored.description ?? '',
+    system: stored.system ?? stored.instructions ?? '',
+    tools: stored.tools ?? null,
+    isolation: stored.isolation ?? 'shared',
+    model: stored.model ?? null,
+    mode: stored.mode ?? null,
+    apart: stored.apart ?? false,
+    skills: stored.skills ?? [],
+    provisional: stored.provisional ?? false,
+    ...(stored.choices === undefined ? {} : { choices: stored.choices }),
+  };
 }

@@ -60,7 +60,10 @@ function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
   findLanes(step);
-  step.after(() => step.rt.post({ kind: 'keysMore', after: 0 }));
+  step.after(() => {
+    step.rt.post({ kind: 'keysMore', after: 0 });
+    step.rt.post({ kind: 'trustMore', after: 0 });
+  });
 }
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */

@@ -23,16 +23,18 @@ import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
 import type { Step } from './step.ts';
 import { pagesOf } from './transcript.ts';
+import { settleRevision } from './trust.ts';
 import { endTurn, senderOf, setPhase, startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
 
 /** A slot is free for this agent: reserve, remember, ask. Or park it with the reason why not. */
 export function startAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
+  const pinned = pinnedProfile(step, agent.profile);
+  if (pinned.revision.provisional) return settleRevision(step, agent, pinned.revision);
   const provider = providerOf(agent.model);
   if (!rt.model.ready(agent.model)) return waitForKey(step, agent, provider);
   takeIn(step, agent);
-  const pinned = pinnedProfile(step, agent.profile);
   const info = rt.model.info(agent.model);
   const input = Math.ceil((agent.bytes + pinned.bytes) / limits.bytesPerToken);
   const held = reserve(step.lineage(agent.id), {

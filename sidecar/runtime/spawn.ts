@@ -1,5 +1,7 @@
 // Starting agents: one by a client, or many by an agent in slices, each slice whole in one transaction.
 
+import { must } from '../core/assert.ts';
+import { modeBelow } from '../core/knowledge.ts';
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { firstLine } from '../core/text.ts';
 import { parseVerb, type SpawnTasks, type SpawnVerb } from '../core/verbs.ts';
@@ -7,8 +9,9 @@ import type { Isolation, Mode } from '../protocol/agent.ts';
 import { callId } from '../protocol/ids.ts';
 import { openCall } from './calls.ts';
 import { inputOf } from './jobs.ts';
+import { isFresh } from './knowledge.ts';
 import { limits } from './limits.ts';
-import { pinProfile, profileNames } from './profiles.ts';
+import { landing, pinProfile, profileNames } from './profiles.ts';
 import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
 import { insertTurn, openTurn, senderOf } from './turns.ts';
@@ -84,22 +87,35 @@ export function spawnProblem(step: Step, agent: AgentRecord, count: number): str
   return null;
 }
 
-/** Begins a batch: checks all of it, then starts the first slice. */
+/** Begins a batch, on a look at the folder that is young enough: its people may have changed what agents are told. */
 export function startSpawn(step: Step, agent: AgentRecord, call: CallRecord, verb: SpawnVerb): void {
-  const problem = batchProblem(step, agent, verb);
-  if (problem !== null) {
-    finishCall(step, agent, call, { status: 'error', text: problem });
-    return;
-  }
   setCall(step, call, { evidence: JSON.stringify(noProgress(agent.children)) });
-  spawnSlice(step, agent, call, verb);
+  if (isFresh(step, agent.place)) return spawnSlice(step, agent, call, verb);
+  const { rt } = step;
+  const { path: workspace } = must(
+    step.store.get('place', agent.place),
+    'the folder of an agent is in the store',
+    {
+      agent: agent.id,
+    },
+  );
+  step.unsettled.add(agent.id);
+  step.after(() => {
+    if (step.closedCalls.has(call.id)) return;
+    rt.batches.set(call.id, verb);
+    rt.scout.look(workspace, (knowledge) => rt.post({ kind: 'looked', workspace, knowledge, call: call.id }));
+  });
 }
 
 function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string | null {
   if (verb.tasks.length > limits.spawnTasks)
     return `One call starts at most ${limits.spawnTasks} agents; this asks for ${verb.tasks.length}.`;
-  if (verb.profile !== null && pinProfile(step, verb.profile) === null) {
-    return `There is no profile "${verb.profile}". There are: ${profileNames()}.`;
+  const { place } = agent;
+  const pin = pinProfile(step, { place, name: verb.profile });
+  if (pin === null)
+    return `There is no profile "${verb.profile ?? ''}". There are: ${profileNames(step, place)}.`;
+  if (pin.revision.choices !== undefined) {
+    return `The profile "${pin.revision.name}" is in a file that the person has not trusted yet. Use another one, or ask them.`;
   }
   const names = new Set<string>();
   for (const name of verb.tasks.names) {
@@ -131,22 +147,28 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   const progress: SpawnProgress =
     call.evidence === null ? noProgress(agent.children) : JSON.parse(call.evidence);
   const end = Math.min(verb.tasks.length, progress.next + limits.slice);
-  // Between two slices a branch above may have been stopped, or its budget of agents used up by others.
-  const problem = progress.next === 0 ? null : spawnProblem(step, agent, verb.tasks.length - progress.next);
-  if (problem !== null) {
+  // Between two slices a branch above may have been stopped, its budget of agents used up by others, or a file
+  // changed that the profile is in.
+  const first = progress.next === 0;
+  const pinned = pinProfile(step, { place: agent.place, name: verb.profile });
+  const problem = first
+    ? batchProblem(step, agent, verb)
+    : pinned === null
+      ? `The profile "${verb.profile ?? ''}" is gone.`
+      : spawnProblem(step, agent, verb.tasks.length - progress.next);
+  if (problem !== null || pinned === null) {
     step.after(() => void step.rt.batches.delete(call.id));
-    const text = `${namesText(verb.tasks, progress.next, progress)} Then no more: ${problem}`;
-    finishCall(step, agent, call, { status: 'error', text });
+    const started = first ? '' : `${namesText(verb.tasks, progress.next, progress)} Then no more: `;
+    finishCall(step, agent, call, { status: 'error', text: `${started}${problem ?? ''}` });
     return;
   }
-  const pinned = pinProfile(step, verb.profile ?? 'implementer');
-  if (pinned === null) return;
+  const { revision } = pinned;
   const common = {
     parent: agent.id,
     profile: pinned.blob,
-    model: verb.model ?? pinned.profile.model ?? agent.model,
-    isolation: verb.isolation ?? pinned.profile.isolation,
-    mode: agent.mode,
+    model: verb.model ?? revision.model ?? agent.model,
+    isolation: verb.isolation ?? landing(step, agent, { place: agent.place, revision }),
+    mode: modeBelow(agent.mode, revision.mode),
     place: agent.place,
     key: null,
   };
@@ -196,11 +218,6 @@ export function freeName(step: Step, parent: number, wanted: string): string {
   for (let n = step.store.nextId('agent'); ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
 }
 
-/** A folder's row, made when it is new. */
-export function placeOf(step: Step, path: string): number {
-  return step.store.range('place.path', [path], { limit: 1 })[0]?.id ?? step.store.insert('place', { path });
-}
-
 const blank = {
   phase: 'idle',
   why: null,
@@ -210,6 +227,7 @@ const blank = {
   forkAgent: 0,
   forkEntry: 0,
   outcome: null,
+  nextProfile: 0,
   queued: 0,
   children: 0,
   openChildren: 0,

@@ -7,13 +7,15 @@
 
 import { addToBranch, difference, rankOf, shareOf, type Share } from '../core/branch.ts';
 import { invariant, must } from '../core/assert.ts';
+import type { Knowledge } from '../core/knowledge.ts';
 import type { Pace } from '../core/pace.ts';
 import type { AgentRecord, CallRecord, TurnRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import type { EntryBody, Outcome } from '../protocol/entry.ts';
+import type { TrustState } from '../protocol/profile.ts';
 import type { News, Store } from '../ports.ts';
 import { limits } from './limits.ts';
-import type { Runtime, Slots } from './memory.ts';
+import type { Pin, PinnedProfile, Runtime, Slots } from './memory.ts';
 
 interface Held {
   readonly row: AgentRecord;
@@ -58,6 +60,14 @@ export class Step {
   readonly closedCalls = new Set<number>();
   /** Slots of commands that were lent out (true) or taken back in this step: `rt.lent` follows after the commit. */
   readonly lends = new Map<number, boolean>();
+
+  // What this step has read of folders and profiles: in memory after the commit, since a blob of a step that is
+  // rolled back is given to another text.
+  readonly knowledge = new Map<number, Knowledge>();
+  readonly profiles = new Map<number, PinnedProfile>();
+  readonly pins = new Map<string, Pin>();
+  /** Verdicts on files by hash, as this step will leave them. */
+  readonly trust = new Map<string, TrustState>();
 
   private readonly agents = new Map<number, Held>();
   private readonly lists = new Set<number>();

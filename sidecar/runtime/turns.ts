@@ -47,6 +47,8 @@ export function startRound(step: Step, agent: AgentRecord): void {
 export function openTurn(step: Step, agent: AgentRecord, turn: number, urgency: number): void {
   if (agent.phase === 'idle' && agent.parent !== 0) step.agent(agent.parent).openChildren += 1;
   agent.turn = turn;
+  if (agent.nextProfile !== 0) agent.profile = agent.nextProfile;
+  agent.nextProfile = 0;
   agent.urgency = urgency;
   agent.crashes = 0;
   agent.rounds = 0;

@@ -203,6 +203,17 @@ const references: readonly Check[] = [
   points('change', 'after', 'blob'),
   points('verdict', 'change', 'change'),
   points('shared', 'blob', 'blob'),
+  points('agent', 'nextProfile', 'blob'),
+  points('knowledge', 'place', 'place'),
+  points('knowledge', 'blob', 'blob'),
+  {
+    invariant: 'I15',
+    about: 'a file is trusted or denied once for its bytes',
+    message: 'Two decisions about the same bytes.',
+    table: 'trust',
+    broken: `own.verdict NOT IN ('trusted', 'denied') OR EXISTS (SELECT 1 FROM trust INDEXED BY "trust.hash"
+      WHERE trust.hash = own.hash AND trust.id <> own.id)`,
+  },
   points('timer', 'agent', 'agent'),
 ];
 

@@ -1,8 +1,8 @@
-// What people manage of one agent: its queue, its budget and, seen from the store, its worktree.
+// What people manage: of one agent its queue, its budget and, seen from the store, its worktree; and what they trust.
 
 import type DatabaseConstructor from 'better-sqlite3';
 import { budgetStateOf } from '../core/budgetState.ts';
-import type { AgentRecord, TurnRecord } from '../core/rows.ts';
+import type { AgentRecord, TrustRecord, TurnRecord } from '../core/rows.ts';
 import { turnId } from '../protocol/ids.ts';
 import type { TreeAgent } from '../ports.ts';
 import type { BudgetState, QueuedTurn } from '../protocol/methods.ts';
@@ -14,6 +14,7 @@ export class ManageReads {
   readonly #queue: Statement<TurnRecord>;
   readonly #agent: Statement<AgentRecord>;
   readonly #decided: Statement<number>;
+  readonly #trust: Statement<TrustRecord>;
 
   constructor(database: Database) {
     this.#queue = database.prepare(
@@ -26,6 +27,7 @@ export class ManageReads {
           AND state NOT IN ('open', 'conflict') LIMIT 1`,
       )
       .pluck();
+    this.#trust = database.prepare('SELECT * FROM trust INDEXED BY "trust.hash" WHERE hash = +? LIMIT 1');
   }
 
   queue(
@@ -38,6 +40,10 @@ export class ManageReads {
       .slice(0, limit)
       .map((turn) => ({ turn: turnId(turn.id), text: turn.text ?? '', atMs: turn.started }));
     return { rows, more: found.length > limit };
+  }
+
+  trust(hash: string): TrustRecord['verdict'] | undefined {
+    return this.#trust.get(hash)?.verdict;
   }
 
   budget(agent: number): BudgetState | undefined {

@@ -46,7 +46,23 @@ function attemptsToAgents(database: Database): void {
   `);
 }
 
-export const format: Format = { version: schemaVersion, create: schemaSql(), steps: [attemptsToAgents] };
+/** From 2 to 3: what folders tell agents, what a person trusts of it, and a profile for the turn after this one. */
+function knowledgeOfFolders(database: Database): void {
+  database.exec(`
+    ALTER TABLE agent ADD COLUMN nextProfile INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE "knowledge" (id INTEGER PRIMARY KEY, "place" INTEGER NOT NULL, "blob" INTEGER NOT NULL) STRICT;
+    CREATE INDEX "knowledge.place" ON "knowledge" ("place");
+    CREATE TABLE "trust" (id INTEGER PRIMARY KEY, "at" INTEGER NOT NULL, "verdict" TEXT NOT NULL,
+      "hash" TEXT NOT NULL, "label" TEXT NOT NULL) STRICT;
+    CREATE INDEX "trust.hash" ON "trust" ("hash");
+  `);
+}
+
+export const format: Format = {
+  version: schemaVersion,
+  create: schemaSql(),
+  steps: [attemptsToAgents, knowledgeOfFolders],
+};
 
 /**
  * Brings a database to the format of this build. Nobody else may have it open.

@@ -61,6 +61,10 @@ export class SqliteReads implements Reads {
     return this.#manage.budget(agent);
   }
 
+  trust(hash: string): 'trusted' | 'denied' | undefined {
+    return this.#manage.trust(hash);
+  }
+
   agentByName(path: string): AgentRow | undefined {
     return this.#agents.agentByName(path);
   }

@@ -10,7 +10,7 @@ import type { IndexName, IndexSpec, TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -90,6 +90,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     forkAgent: integer,
     forkEntry: integer,
     profile: integer,
+    nextProfile: integer,
     place: integer,
     created: integer,
     model: text,
@@ -128,6 +129,8 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   blob: { form: text, size: integer, bytes: blob },
   shared: { hash: text, blob: integer },
   place: { path: text },
+  knowledge: { place: integer, blob: integer },
+  trust: { at: integer, verdict: text, hash: text, label: text },
   call: {
     agent: integer,
     turn: integer,

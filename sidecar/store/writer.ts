@@ -260,6 +260,8 @@ function prepareTables(database: Database): TablesOf {
     blob: new TableStatements(database, 'blob'),
     shared: new TableStatements(database, 'shared'),
     place: new TableStatements(database, 'place'),
+    knowledge: new TableStatements(database, 'knowledge'),
+    trust: new TableStatements(database, 'trust'),
     call: new TableStatements(database, 'call'),
     inbox: new TableStatements(database, 'inbox'),
     wait: new TableStatements(database, 'wait'),

@@ -1,4 +1,4 @@
-// The Tools port: shell, read, edit, write and search over real files and processes.
+// The Tools port: shell, read, edit, write, search and skill over real files and processes.
 //
 // Entry: createTools. The tools themselves are async; here they become calls that return at once and post later,
 // and whatever a tool throws becomes an error that the model is told.
@@ -15,6 +15,7 @@ import { createEdit, createWrite } from './edit.ts';
 import { createRead } from './read.ts';
 import { createSearch } from './search.ts';
 import { commandsOf, createShell } from './shell.ts';
+import { createSkill } from './skill.ts';
 import { failure, refuse } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
@@ -52,6 +53,7 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     createEdit({ buffers, worktrees, locks, runner }),
     createWrite({ buffers, worktrees, locks, runner }),
     createSearch({ worktrees, ripgrep: options.ripgrep }),
+    createSkill(),
   ];
   const byName = new Map(tools.map((tool) => [tool.spec.name, tool]));
   return {

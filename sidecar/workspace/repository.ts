@@ -2,6 +2,8 @@
 //
 // Nothing here changes anything. What a folder lacks is said in words for a person, with what to do.
 
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import { git } from './git.ts';
 
 export interface Repository {
@@ -31,7 +33,7 @@ export async function repositoryOf(folder: string): Promise<Repository | string>
 }
 
 /** Paths of a `-z` listing. */
-export const pathsOf = (out: string): string[] => out.split('\0').filter((path) => path !== '');
+export const pathsOf = (out: string): string[] => out.split('\0').filter((name) => name !== '');
 
 /** Submodules and folders of other repositories that the index has a commit of, relative to the top. */
 export async function submodulesOf(folder: string): Promise<string[]> {
@@ -45,4 +47,15 @@ export async function submodulesOf(folder: string): Promise<string[]> {
 export async function ignoredOf(top: string): Promise<string[]> {
   const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   return pathsOf((await git(top, args)).out);
+}
+
+/**
+ * The nearest folder from `folder` upwards that holds a `.git`; null: there is none. Asks no git: this is asked
+ * whenever an agent starts, and a process costs 4 ms and more from a large parent.
+ */
+export async function repositoryTop(folder: string): Promise<string | null> {
+  for (let at = folder; ; at = path.dirname(at)) {
+    if ((await stat(path.join(at, '.git')).catch(() => null)) !== null) return at;
+    if (at === path.dirname(at)) return null;
+  }
 }

@@ -68,7 +68,7 @@ test('review, follow, wait', () => {
     kind: 'follow',
     agent: null,
     after: 12,
-    once: true,
+    until: 'stored',
   });
   assert.deepEqual(command('wait 1 lead --any --timeout 1.5'), {
     kind: 'wait',

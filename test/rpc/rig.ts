@@ -12,6 +12,7 @@ import { createMessageConnection, SocketMessageReader, SocketMessageWriter } fro
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 
 import { createClock } from '../../sidecar/platform/clock.ts';
+import { noKnowledge } from '../../sidecar/core/knowledge.ts';
 import type { Discovery } from '../../sidecar/protocol/discovery.ts';
 import type { EntryBody } from '../../sidecar/protocol/entry.ts';
 import type { Channel, Frame, Snapshot } from '../../sidecar/protocol/frame.ts';
@@ -80,6 +81,8 @@ export class Rig {
     const host = {
       post: (event: RuntimeEvent): boolean => {
         if (!this.accepting) return false;
+        // What was seen of a folder goes before what rests on it; nobody here is told more.
+        if (event.kind === 'looked') return true;
         this.events.push(event);
         this.onEvent(event);
         return true;
@@ -114,6 +117,7 @@ export class Rig {
       about: () => ({ durability: 'process', startedAtMs: 1, privateBytes: 2 }),
       models: () => Promise.resolve({ models: [], default: null }),
       checkStart: (params) => Promise.resolve(params),
+      look: () => Promise.resolve(noKnowledge),
       shutdown: () => void (this.shutdowns += 1),
       ...options,
     });

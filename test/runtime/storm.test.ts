@@ -10,6 +10,7 @@ import { createModel } from '../../sidecar/model/model.ts';
 import { createClock } from '../../sidecar/platform/clock.ts';
 import { createHost, type Host } from '../../sidecar/runtime/host.ts';
 import type { Ports } from '../../sidecar/runtime/memory.ts';
+import { noKnowledge } from '../../sidecar/core/knowledge.ts';
 import type { ClientEvent } from '../../sidecar/runtime/event.ts';
 import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
 import { startFixture, type Fixture, type RateLimit } from '../fixtures/provider/server.ts';
@@ -130,6 +131,7 @@ function portsOf(open: OpenStore, model: Ports['model'], hear: (ended: readonly 
       measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
       rebase: ({ base }) => base,
     },
+    scout: { look: (_folder, post) => setImmediate(() => post(noKnowledge)) },
     clock: createClock(),
     random: { next: Math.random },
     clients: { secret: (_provider, post) => void setImmediate(() => post(null)) },

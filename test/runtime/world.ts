@@ -1,6 +1,7 @@
 // A small world for stories about the runtime: the real store in memory, a virtual clock, and a model that
 // answers with what the test wrote for the text it was last sent.
 
+import { noKnowledge, type Knowledge } from '../../sidecar/core/knowledge.ts';
 import { createHost, type Host } from '../../sidecar/runtime/host.ts';
 import type { RuntimeOptions } from '../../sidecar/runtime/memory.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
@@ -33,6 +34,8 @@ export class World {
   readonly ran: ToolJob[] = [];
   readonly bugs: string[] = [];
   keys = new Set<string>(['scripted']);
+  /** What folders tell agents, as a look would find it now. */
+  knowledge: Knowledge = noKnowledge;
   nowMs = 1_000_000;
   host: Host;
   private tasks: Task[] = [];
@@ -106,6 +109,11 @@ export class World {
     return this.call('agent/start', { text, workspace: '/w', key: this.key(), ...more });
   }
 
+  /** The server looks at the folder and tells, as it does before it posts a start. */
+  look(): void {
+    this.host.post({ kind: 'looked', workspace: '/w', knowledge: this.knowledge, call: 0 });
+  }
+
   /** The transcript of an agent, a line an entry. */
   transcript(agent: number): string[] {
     return this.open.reads.entries(agent, { after: 0, limit: 500 }).entries.map(({ body }) => {
@@ -143,7 +151,7 @@ export class World {
         ready: (model) => this.keys.has(model.split('/')[0] ?? ''),
       },
       tools: {
-        specs: ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({
+        specs: ['shell', 'read', 'edit', 'write', 'search', 'skill'].map((name) => ({
           name,
           description: name,
           schema: { type: 'object' },
@@ -190,6 +198,7 @@ export class World {
         measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
         rebase: ({ base }) => base,
       },
+      scout: { look: (_folder, post) => void this.at(1, () => post(this.knowledge)) },
       clock: {
         nowMs: () => this.nowMs,
         monotonicMs: () => this.nowMs,

@@ -178,6 +178,7 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
     const expected =
       (denied && excuses?.has('denied')) ||
       (brief.endsWith('sim') || brief.includes(': sim ') ? excuses?.has('rejected') : false) ||
+      (brief.startsWith('The profile "custom"') && sim.swarm.edits > 0) ||
       (brief.includes('refused the key') && sim.swarm.odds.wrongKey > 0) ||
       (brief.includes('no usable answer') && sim.swarm.odds.emptyAnswer + sim.swarm.odds.oddStop > 0) ||
       brief.startsWith('The turn was ended after');

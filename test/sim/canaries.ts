@@ -30,6 +30,7 @@ export const canaries = {
   unfair: 'the first root always goes first',
   frameSkipped: 'a frame never reaches its client',
   newsLost: 'the hub of the follows does not hear of a commit',
+  denialForgotten: 'a file that a person refused is kept as trusted',
   placeTwice: 'an agent gets two places in the queue for a slot',
 } as const;
 
@@ -119,6 +120,7 @@ const switches: Partial<Record<Canary, Switch>> = {
   countDrift: (sim) =>
     onUpdate('agent', (patch) => (sim.chance.hits(0.02) ? without(patch, 'bDone') : patch)),
   keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),
+  denialForgotten: () => onInsert('trust', (row) => ({ ...row, verdict: 'trusted' })),
   placeTwice: (sim) => ({
     flush: (step) => {
       const row = step.store.range('ready.root', ['model'], { limit: 1 })[0];

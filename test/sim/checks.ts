@@ -8,6 +8,7 @@ import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
 import type { AgentRecord, LedgerRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
+import { marksIn } from './fakeScout.ts';
 import { recount } from './recount.ts';
 import type { Sim } from './sim.ts';
 import type { Call, Said } from './workload.ts';
@@ -35,6 +36,8 @@ export class Checks {
   #pauseUntilMs = 0;
   /** Starts of others, by root that has a turn in the queue meanwhile. */
   readonly #passedOver = new Map<number, number>();
+  /** What each revision began its requests with, over all processes. */
+  readonly #prefixes = new Map<number, string>();
   #lends = 0;
   #lastEntry = 0;
   #lastLedger = 0;
@@ -62,11 +65,29 @@ export class Checks {
         `attempt ${nameOf(request)} leaves ${this.#pauseUntilMs - wallMs} ms before the server said`,
       );
     }
+    if (agent !== undefined) this.#toldTexts(request, agent);
     if (agent !== undefined) this.#fair(agent);
     const other = this.#asking.get(request.agent);
     if (other !== undefined && !this.#isSettled(request.agent))
       this.#sim.fail('S2', `agent ${request.agent} has two requests in flight: ${other}, ${request.attempt}`);
     this.#asking.set(request.agent, request.attempt);
+  }
+
+  /** An agent is told what its revision says, the same bytes for ever, and nothing that a person has not trusted. */
+  #toldTexts(request: ModelRequest, agent: Readonly<AgentRecord>): void {
+    const { disk } = this.#sim;
+    const bytes = JSON.stringify([request.system, request.tools]);
+    const before = this.#prefixes.get(agent.profile) ?? bytes;
+    this.#prefixes.set(agent.profile, bytes);
+    if (before !== bytes) this.#sim.fail('prefix', `revision ${agent.profile} has two texts`);
+    const revision = Buffer.from(disk.row('blob', agent.profile)?.bytes ?? []).toString();
+    if (revision.includes('"provisional":true'))
+      this.#sim.fail('trust', `agent ${agent.id} asks while its files wait for a person`);
+    for (const mark of marksIn(request.system)) {
+      // What was trusted when the agent was made stays; the verdict may have been taken back since.
+      if (!this.#sim.folder.isOwn(mark) && !this.#sim.workload.trusted.has(mark))
+        this.#sim.fail('trust', `agent ${agent.id} is told ${mark}, which nobody has trusted`);
+    }
   }
 
   /**

@@ -43,6 +43,7 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'agent/rename': null,
   'agent/configure': null,
   'budget/set': null,
+  'trust/set': null,
 };
 
 function born(disk: FakeDisk, call: Call, field: Field): Fact {

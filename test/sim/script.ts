@@ -103,7 +103,8 @@ function spawn(seed: string, task: { name: string; size: number }): ScriptCall[]
       input: { tasks: part },
     }));
   }
-  return [{ tool: 'spawn_agent', input: { tasks } }];
+  const profile = hash(seed, task.name, 'profile') % 5 === 0 ? { profile: 'custom' } : {};
+  return [{ tool: 'spawn_agent', input: { tasks, ...profile } }];
 }
 
 function waits(draw: (what: string) => number, name: string): ScriptCall[] {

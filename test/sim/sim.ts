@@ -18,6 +18,7 @@ import { Checks } from './checks.ts';
 import { FakeDisk } from './fakeDisk.ts';
 import { FakeModel } from './fakeModel.ts';
 import { FakeReview } from './fakeReview.ts';
+import { FakeScout, Folder } from './fakeScout.ts';
 import { FakeStore, SimulatedCrash, type Faults } from './fakeStore.ts';
 import { FakeTools, OutsideWorld } from './fakeTools.ts';
 import { Followers } from './followers.ts';
@@ -67,6 +68,7 @@ export class Sim {
   readonly world: World;
   readonly swarm: Swarm;
   readonly outside = new OutsideWorld();
+  readonly folder: Folder;
   readonly disk = new FakeDisk();
   readonly check: Checks;
   readonly workload: Workload;
@@ -97,6 +99,7 @@ export class Sim {
     const drawn = drawSwarm(this.chance);
     this.swarm = options.change?.(drawn) ?? drawn;
     this.odds = this.swarm.odds;
+    this.folder = new Folder(seed, this.swarm.edits > 0);
     this.world = new World(this.chance);
     this.check = new Checks(this);
     this.workload = new Workload(this);
@@ -268,6 +271,7 @@ export class Sim {
       tools: new FakeTools(this, process),
       review: new FakeReview(this, process),
       trees: { sweep: () => undefined },
+      scout: new FakeScout(this, process),
       clock: this.world.clock(process, this.swarm.loopMs),
       random: this.chance,
       clients: {

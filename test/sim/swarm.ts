@@ -53,6 +53,8 @@ export interface Swarm {
   readonly interrupts: number;
   /** Forks, renames, closings and the like. */
   readonly manages: number;
+  /** Changes of the files that agents are told; 0: there are none. */
+  readonly edits: number;
   readonly jumps: number;
   readonly crashes: number;
   /** Ends in order. */
@@ -90,6 +92,7 @@ export function drawSwarm(chance: Chance): Swarm {
     sends: chance.pick([0, 2, 10]),
     interrupts: chance.hits(0.5) ? 0 : chance.int(1, 5),
     manages: chance.pick([0, 0, 5, 20]),
+    edits: chance.pick([0, 0, 1, 6]),
     jumps: chance.hits(0.7) ? 0 : chance.int(1, 3),
     crashes: calm || chance.hits(0.4) ? 0 : chance.int(1, 6),
     restarts: chance.pick([0, 0, 1, 3]),

@@ -39,6 +39,8 @@ export class Workload {
   #serial = 0;
   /** Agents whose budget was set, maybe below what is spent. */
   readonly lowered = new Set<number>();
+  /** Files that somebody has said to trust. */
+  readonly trusted = new Set<string>();
   readonly #answering = new Set<number>();
 
   constructor(sim: Sim) {
@@ -55,6 +57,10 @@ export class Workload {
     for (let n = 0; n < swarm.sends; n += 1) world.later(soon(), () => this.#send());
     for (let n = 0; n < swarm.interrupts; n += 1) world.later(soon(), () => this.#interrupt());
     for (let n = 0; n < swarm.manages; n += 1) world.later(soon(), () => this.#manage());
+    for (let n = 0; n < swarm.edits; n += 1) {
+      world.later(soon(), () => (this.#sim.folder.version += 1));
+      world.later(soon(), () => this.#decide());
+    }
     for (let n = 0; n < swarm.jumps; n += 1) {
       world.later(soon(), () => this.#jump(chance.pick([-3_600_000, -2_000, 500, 60_000, 8 * 3_600_000])));
     }
@@ -105,7 +111,7 @@ export class Workload {
       text: taskText(name, size),
       workspace: '/place',
       mode: chance.pick(['ask', 'edits', 'auto', 'auto']),
-      profile: chance.pick(['implementer', 'planner', 'explorer']),
+      profile: chance.pick(['implementer', 'planner', 'explorer', 'custom']),
       ...(chance.hits(0.5) ? { name } : {}),
       ...(below === 0 ? {} : { parent: agentId(below) }),
       ...(chance.hits(swarm.budgets) ? { budget: this.#budget() } : {}),
@@ -144,6 +150,16 @@ export class Workload {
     if (chance.hits(0.3)) this.#send();
   }
 
+  /** Somebody decides about a file of the folder without being asked. */
+  #decide(): void {
+    const { chance, folder } = this.#sim;
+    const { instructions, profiles } = folder.knowledge();
+    const hashes = [...instructions, ...profiles].map((file) => file.hash).filter(() => chance.hits(0.5));
+    const trusted = chance.hits(0.7);
+    if (trusted) for (const each of hashes) this.trusted.add(each);
+    this.#call('trust/set', { workspace: '/place', hashes, trusted });
+  }
+
   #interrupt(): void {
     const agent = this.#someone();
     if (agent === null) return;
@@ -170,6 +186,7 @@ export class Workload {
         }),
       () => this.#call('agent/rename', { agent, name: chance.pick(['c0', 'agent-2', 'agent-9', 'best']) }),
       () => this.#call('agent/configure', { agent, mode, ...(chance.hits(0.5) ? { isolation } : {}) }),
+      () => this.#call('agent/configure', { agent, profile: chance.pick(['custom', 'explorer', 'planner']) }),
       () => this.#call('turn/retry', { agent }),
       () => {
         this.lowered.add(id);
@@ -224,6 +241,9 @@ export class Workload {
     const hopeless = row.title.startsWith('No price') || (row.title.includes('spent') && chance.hits(0.2));
     const answer = hopeless || chance.hits(0.2) ? deny : allow;
     if (answer.kind === 'deny') this.#sim.excuse(row.agent, 'denied');
+    // The question names the files by the first half of their hashes, one after the other.
+    else if (row.kind === 'trust')
+      for (const [each] of row.cluster?.split(':')[2]?.matchAll(/.{32}/g) ?? []) this.trusted.add(each);
     const many = this.#sim.disk
       .rows('request')
       .filter((each) => each.cluster === row.cluster && each.state === 'open');
@@ -297,6 +317,11 @@ export class Workload {
     } as unknown as ClientEvent;
     this.#sim.trace('client', `${call.kind} ${call.key} ${JSON.stringify(call.params)}`);
     call.at = process;
+    // The server looks at the folder before it posts what rests on it.
+    if (call.kind === 'agent/start' || call.kind === 'trust/set' || call.params['profile'] !== undefined) {
+      const knowledge = this.#sim.folder.knowledge();
+      this.#sim.post({ kind: 'looked', workspace: '/place', knowledge, call: 0 });
+    }
     if (this.#sim.post(event)) return;
     call.at = null;
     // Nobody is there, or too many wait: later, and later still each time.

@@ -21,6 +21,7 @@ export function agentRow(own: Partial<New<AgentRecord>> = {}): New<AgentRecord> 
     name: 'lead',
     task: 'look around',
     profile: 0,
+    nextProfile: 0,
     model: 'scripted/test',
     isolation: 'shared',
     mode: 'ask',

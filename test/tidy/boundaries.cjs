@@ -54,7 +54,7 @@ const layers = {
   workspace: {
     at: '^sidecar/workspace/',
     may: adapter,
-    packages: ['diff', 'ignore', 'picomatch', 'valibot'],
+    packages: ['diff', 'ignore', 'picomatch', 'valibot', 'yaml'],
     node: system,
   },
   platform: { at: '^sidecar/platform/', may: adapter, node: [...system, 'net'] },

@@ -35,6 +35,7 @@ const kindIcons: Readonly<Record<RequestRow['kind'], IconName>> = {
   question: 'question',
   budget: 'info',
   conflict: 'diff',
+  trust: 'shield',
   quarantine: 'warning',
 };
 

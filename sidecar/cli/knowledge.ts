@@ -1,0 +1,54 @@
+// Commands about what a folder tells agents: profiles, trust.
+
+import path from 'node:path';
+import process from 'node:process';
+
+import { newKey } from '../platform/random.ts';
+import type { KnownFileRow } from '../protocol/profile.ts';
+import type { Command } from './args.ts';
+import type { Context } from './context.ts';
+import { Failure } from './failure.ts';
+
+type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
+
+const folderOf = (named: string | null): string => path.resolve(named ?? process.cwd());
+
+export async function profiles({ session, printer }: Context, command: Of<'profiles'>): Promise<number> {
+  const found = await session.call('profile/list', { workspace: folderOf(command.workspace) });
+  for (const row of found.profiles) await printer.print({ type: 'profile', ...row });
+  for (const row of found.files) await printer.print({ type: 'file', ...row });
+  for (const problem of found.problems) await printer.print({ type: 'problem', ...problem });
+  return 0;
+}
+
+/** Decides about the very bytes that it has just listed: a file that changes meanwhile is refused by the sidecar. */
+export async function trust({ session, printer, key }: Context, command: Of<'trust'>): Promise<number> {
+  const workspace = folderOf(command.workspace);
+  const { files, problems } = await session.call('profile/list', { workspace });
+  if (command.trusted === null) {
+    for (const row of files) await printer.print({ type: 'file', ...row });
+    for (const problem of problems) await printer.print({ type: 'problem', ...problem });
+    return 0;
+  }
+  const named =
+    command.files.length === 0 ? files.filter(({ state }) => state === 'pending') : chosen(files, command);
+  const hashes = [...new Set(named.map(({ hash }) => hash))];
+  const { trusted } = command;
+  const { changed } = await session.call('trust/set', { workspace, hashes, trusted, key: key ?? newKey() });
+  for (const row of named)
+    await printer.print({ type: 'file', ...row, state: trusted ? 'trusted' : 'denied' });
+  await printer.print({ type: 'trusted', changed, trusted });
+  return 0;
+}
+
+/** Files by their labels, or by a path. */
+function chosen(files: readonly KnownFileRow[], command: Of<'trust'>): readonly KnownFileRow[] {
+  return command.files.map((named) => {
+    const found = files.find((file) => file.label === named || file.path === path.resolve(named));
+    if (found !== undefined) return found;
+    throw new Failure(
+      'usage',
+      `Agents of this folder are told no file "${named}". "roost trust" lists those they are.`,
+    );
+  });
+}
