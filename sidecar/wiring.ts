@@ -10,6 +10,7 @@ import { createClock } from './platform/clock.ts';
 import type { Log } from './platform/log.ts';
 import { privateBytes } from './platform/processes.ts';
 import { systemRandom } from './platform/random.ts';
+import type { Model, Store } from './ports.ts';
 import type { ProviderSpec } from './protocol/settings.ts';
 import { createServer, type Server } from './rpc/serve.ts';
 import { checkStart } from './rpc/start.ts';
@@ -53,11 +54,7 @@ export interface Wired {
 export function wire(options: WireOptions): Wired {
   const { directory, log } = options;
   const store = openStore({ directory, durability: 'power' });
-  const model = createModel();
-  for (const { spec } of store.store.range('provider.name', [], { limit: limits.pageRows })) {
-    const known: unknown = JSON.parse(spec);
-    if (isProviderSpec(known)) model.setProvider(known);
-  }
+  const model = knownModels(store.store);
   const server = createServer({
     directory,
     nonce: options.nonce,
@@ -122,6 +119,16 @@ export function wire(options: WireOptions): Wired {
       store.close();
     },
   };
+}
+
+/** Models of the providers that were set. */
+function knownModels(store: Store): Model {
+  const model = createModel();
+  for (const { spec } of store.range('provider.name', [], { limit: limits.pageRows })) {
+    const known: unknown = JSON.parse(spec);
+    if (isProviderSpec(known)) model.setProvider(known);
+  }
+  return model;
 }
 
 /** The environment of commands. The login shell is asked once, behind the first commands' back (case 53). */
