@@ -171,10 +171,11 @@ function clusterItem(requests: readonly RequestRow[]): vscode.TreeItem {
   const [first] = requests;
   const title = first?.title ?? '';
   // Requests of one kind may differ in what they are about, such as edits of several files.
-  const same = requests.every((request) => request.title === title);
-  const label = same
-    ? t('{0} × {1}', requests.length, title)
-    : t('{0} × {1} and others', requests.length, title);
+  const titles = [...new Set(requests.map((request) => request.title))];
+  const label =
+    titles.length === 1
+      ? t('{0} × {1}', requests.length, title)
+      : t('{0} alike: {1}', requests.length, titles.slice(0, limits.clusterTitles).join(', '));
   const item = new vscode.TreeItem(label, Collapsed);
   item.iconPath = new vscode.ThemeIcon(requestIcon[first?.kind ?? 'approval'], warning);
   item.tooltip = t('{0} agents ask the same. One answer serves all of them.', requests.length);

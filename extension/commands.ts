@@ -10,7 +10,7 @@ import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { chooseModel, offerKey, setKey } from './models.ts';
 import type { Panels } from './panels.ts';
-import { pickAgent, pickWorkspace } from './pick.ts';
+import { pickAgent, pickWorkspace, sure } from './pick.ts';
 import { settings } from './settings.ts';
 import { counted, scriptedLabel } from './words.ts';
 import { agentOf, field, numberField, textField } from './targets.ts';
@@ -221,11 +221,7 @@ async function stopAll(ctx: Ctx, given: unknown): Promise<unknown> {
 
 function sayStopped(stopped: number): void {
   const text = counted(stopped, t('Roost: stopped 1 agent'), t('Roost: stopped {0} agents', stopped));
-  vscode.window.setStatusBarMessage(text, 5_000);
-}
-
-async function sure(question: string, verb: string): Promise<boolean> {
-  return (await vscode.window.showWarningMessage(question, { modal: true }, verb)) === verb;
+  vscode.window.setStatusBarMessage(text, limits.sayMs);
 }
 
 async function namedOrPicked(

@@ -11,6 +11,7 @@ import { registerCommands } from './commands.ts';
 import { registerContexts } from './contexts.ts';
 import { Ctx } from './ctx.ts';
 import { registerDecisions } from './decide.ts';
+import { registerLifeCommands } from './lifeCommands.ts';
 import { describe } from './log.ts';
 import { sendProviders } from './models.ts';
 import { Panels } from './panels.ts';
@@ -30,6 +31,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const panels = new Panels(ctx);
   registerStatus(ctx);
   registerCommands(ctx, panels);
+  registerLifeCommands(ctx, panels);
   registerDecisions(ctx, attention);
   const reviews = new Reviews(ctx);
   const docs = new ReviewDocs(ctx, reviews);

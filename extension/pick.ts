@@ -82,3 +82,8 @@ export async function pickWorkspace(): Promise<string | undefined> {
   const picked = await vscode.window.showQuickPick(items, { placeHolder: t('In which folder?') });
   return picked?.folder.uri.fsPath;
 }
+
+/** Asks before something that stops or ends work. */
+export async function sure(question: string, verb: string): Promise<boolean> {
+  return (await vscode.window.showWarningMessage(question, { modal: true }, verb)) === verb;
+}

@@ -159,7 +159,7 @@ async function startServer(options: Options, release: () => void): Promise<VSCod
 function layOut(root: string, options: Options): { data: string; extensions: string; workspace: string } {
   const data = path.join(root, 'ud');
   const extensions = path.join(root, 'ext');
-  const workspace = path.join(root, 'ws');
+  const workspace = path.join(root, 'sample');
   for (const folder of [
     path.join(data, 'User'),
     extensions,

@@ -8,11 +8,12 @@
 //   npm start                   npm start -- --server            VS Code as a server even if there is `code`
 //                               npm start -- --port 8080         at that port
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { onPath } from './browser.ts';
+import { codeServerEntry } from './codeServer.ts';
 import { demoScript } from './demo.ts';
 import { quietSettings, startVSCode } from './harness.ts';
 import { endProcessesOf } from './processes.ts';
@@ -40,7 +41,9 @@ async function main(): Promise<void> {
   const model = chooseModel();
   const code = flags.server || flags.port !== undefined ? undefined : desktopCode();
   if (code === undefined)
-    console.log('Starting VS Code as a server; the first time installs it (600 MB) ...');
+    console.log(
+      `Starting VS Code as a server${existsSync(codeServerEntry) ? '' : ', which is installed first (600 MB)'} ...`,
+    );
   const running = code === undefined ? await startServer(vsix, model) : await startDesktop(code, vsix, model);
   console.log(
     [

@@ -13,7 +13,7 @@ import { panelCommands } from '../../sidecar/protocol/panel.ts';
 import { root } from '../support/tool.ts';
 import { limitsUsed } from '../tidy/checks.ts';
 import { FakeSidecar, refusal, temporaryStore } from './fakeSidecar.ts';
-import { changeDetail, changeRow, hunk, requestRow } from './rows.ts';
+import { agentRow, changeDetail, changeRow, hunk, requestRow } from './rows.ts';
 import { events, extensionContext, seen, standIn } from './vscode.ts';
 
 type Manifest = {
@@ -216,6 +216,56 @@ test('Next Decision goes round requests, then changes, then begins again', async
   }
   assert.deepEqual(order, ['request', 'change', 'request', 'change']);
   assert.ok(before < asked());
+});
+
+test('Fork, Set Model, Set Budget and Close do what a program or a person says', async () => {
+  const said = (method: string): unknown =>
+    sidecar.calls.filter((call) => call.method === method).at(-1)?.params as unknown;
+  const without = (params: unknown): unknown => ({ ...(params as object), key: '' });
+  sidecar.answers['agent/get'] = () => ({ ...agentRow(7), branch: { running: 1, waiting: 1 } });
+  sidecar.answers['agent/fork'] = () => ({ agent: 9, turn: 10, name: 'lead-2' });
+  sidecar.answers['agent/configure'] = () => ({});
+  sidecar.answers['agent/close'] = () => ({ stopped: 2 });
+  const state = {
+    limits: { microUsd: 2_000_000, tokens: null, agents: null, depth: null, wallMs: null },
+    spent: { microUsd: 500_000, tokens: 10, agents: 2 },
+    held: { microUsd: 0, tokens: 0 },
+  };
+  sidecar.answers['budget/get'] = () => state;
+  sidecar.answers['budget/set'] = () => state;
+
+  const end = { kind: 'end', outcome: 'done', text: '' };
+  const asked = { kind: 'user', from: 'person', delivery: 'turn' };
+  sidecar.answers['entry/page'] = () => ({
+    more: false,
+    entries: [
+      { turn: 1, atMs: 0, body: { ...asked, text: 'first\nmore' } },
+      { turn: 1, atMs: 0, body: end },
+      { turn: 2, atMs: 0, body: { ...asked, text: 'second' } },
+      { turn: 2, atMs: 0, body: end },
+    ],
+  });
+  seen.answers = [{ label: 'first', turn: 1 }, 'try another way'];
+  await seen.commands.get('roost.fork')?.({ agent: 7, open: false });
+  assert.deepEqual(without(said('agent/fork')), { agent: 7, turn: 1, text: 'try another way', key: '' });
+
+  seen.answers = [{ label: 'scripted/demo' }];
+  await seen.commands.get('roost.setModel')?.({ agent: 7 });
+  assert.deepEqual(without(said('agent/configure')), { agent: 7, model: 'scripted/demo', key: '' });
+
+  seen.answers = [{ label: 'Money', name: 'microUsd' }, '$2.50'];
+  await seen.commands.get('roost.setBudget')?.({ agent: 7 });
+  assert.deepEqual(without(said('budget/set')), { agent: 7, budget: { microUsd: 2_500_000 }, key: '' });
+  await seen.commands.get('roost.setBudget')?.({ agent: 7, tokens: null });
+  assert.deepEqual(without(said('budget/set')), { agent: 7, budget: { tokens: null }, key: '' });
+
+  seen.answers = [undefined];
+  await seen.commands.get('roost.close')?.({ agent: 7 });
+  assert.equal(said('agent/close'), undefined);
+  assert.match(seen.messages.at(-1) ?? '', /2 agents are at work/);
+  seen.answers = ['Close'];
+  await seen.commands.get('roost.close')?.({ agent: 7 });
+  assert.deepEqual(without(said('agent/close')), { agent: 7, key: '' });
 });
 
 test('a missing key is asked for, and what was typed is started with it', async () => {
