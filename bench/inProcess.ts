@@ -117,7 +117,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       }),
     close: async () => {
       model.stop();
-      await new Promise<void>((done) => host.drain(done));
+      await new Promise<void>((done) => host.drain(done, true));
       open.close();
       if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
     },

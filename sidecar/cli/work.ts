@@ -67,10 +67,12 @@ export async function follow({ session, printer }: Context, command: Of<'follow'
   rest?.catch(() => undefined);
   const caughtUp = await printLog(printer, log, command.until === 'stored');
   if (rest === null) return 0;
-  const { outcome } = await rest;
+  const { id } = await rest;
   // What was written before it came to rest may still be on its way.
   await printLog(printer, new Log(session, channel, log.cursor), true, caughtUp);
-  return exitCodeOf(outcome);
+  const found = await session.call('turn/result', { agent: id });
+  await printer.print({ type: 'result', ...found });
+  return exitCodeOf(found.outcome);
 }
 
 /** Prints a log, with one line where the stored part ends; `once`: until there. Returns whether it got there. */

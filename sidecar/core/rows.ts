@@ -59,6 +59,8 @@ export interface AgentRecord {
   rank: number;
   /** Crashes with this turn in flight, counted since it last made progress. At 3 it is quarantined. */
   crashes: number;
+  /** A restart took its turn up, in order or after a crash, and its model was not told yet. 0 or 1. */
+  restarted: number;
   /** Priority of its turns: 0 a person's, 1 an agent's. */
   urgency: number;
   /**
@@ -116,7 +118,7 @@ export interface TurnRecord {
   state: TurnState;
   /** What woke the agent. */
   cause: 'message' | 'spawn' | 'notice' | 'timer' | 'followup' | 'retry';
-  /** 0: a person; else the agent that sent it. */
+  /** 0: a person; else the agent that sent it, by a tool or by a command of its own. */
   sender: number;
   /** The text that starts it, while it is queued; null once it is an entry. */
   text: string | null;
@@ -133,6 +135,8 @@ export interface TurnRecord {
   bytes: number;
   /** JSON given to submit_result. */
   result: string | null;
+  /** Row of `outcome` that tells the parent how it ended; 0: not ended, or of a root. */
+  told: number;
   started: number;
   ended: number;
   key: string | null;
@@ -251,6 +255,8 @@ export interface OutcomeRecord {
   turn: number;
   outcome: Outcome;
   revision: number;
+  /** The parent's call whose command was told of it, and whose result says it: the cursor passes over it. Null: none. */
+  via: number | null;
 }
 
 export interface RequestRecord {
@@ -373,6 +379,14 @@ export interface ProviderRecord {
   spec: string;
 }
 
+/** The process that owns the store, or owned it last: one row. */
+export interface ProcessRecord {
+  id: number;
+  started: number;
+  /** When it left in order; 0: it runs, or it crashed. */
+  ended: number;
+}
+
 /** First answers to client keys of methods whose row has no key of its own. */
 export interface AnsweredRecord {
   id: number;
@@ -403,6 +417,7 @@ export interface Tables {
   timer: TimerRecord;
   provider: ProviderRecord;
   answered: AnsweredRecord;
+  process: ProcessRecord;
 }
 
 export type TableName = keyof Tables;
@@ -425,7 +440,6 @@ export const indexes = {
   'agent.ranked': { table: 'agent', columns: ['parent', 'rank'] },
   'agent.named': { table: 'agent', columns: ['parent', 'name'] },
   'agent.key': { table: 'agent', columns: ['key'], where: { column: 'key', notNull: true } },
-  'agent.ready': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'ready' } },
   'agent.asking': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'asking' } },
   'agent.calling': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'calling' } },
   'agent.waiting': { table: 'agent', columns: ['why'], where: { column: 'phase', is: 'waiting' } },
@@ -445,6 +459,7 @@ export const indexes = {
   'waiting.turn': { table: 'waiting', columns: ['turn'] },
   'waiting.wait': { table: 'waiting', columns: ['wait'] },
   'outcome.parent': { table: 'outcome', columns: ['parent'] },
+  'outcome.via': { table: 'outcome', columns: ['via'], where: { column: 'via', notNull: true } },
   'request.open': { table: 'request', columns: ['agent'], where: { column: 'state', is: 'open' } },
   'request.allOpen': { table: 'request', columns: ['state'], where: { column: 'state', is: 'open' } },
   /** What a person decided in a turn: an approval that was given, a denial that still holds (case 249). */
@@ -463,6 +478,7 @@ export const indexes = {
   'timer.agent': { table: 'timer', columns: ['agent'] },
   'provider.name': { table: 'provider', columns: ['name'] },
   'answered.key': { table: 'answered', columns: ['key'] },
+  'process.started': { table: 'process', columns: ['started'] },
 } as const satisfies Record<string, IndexSpec>;
 
 export type IndexName = keyof typeof indexes;

@@ -23,8 +23,8 @@ export interface Led {
     busy(): boolean;
     /** Time of the earliest timer, ms since 1970; null: none. */
     nextTimerMs(): number | null;
-    /** Calls back when what was accepted is committed. */
-    drain(done: () => void): void;
+    /** Calls back when what was accepted is committed. `inOrder`: nothing is wrong with what is in flight. */
+    drain(done: () => void, inOrder: boolean): void;
   };
   /** Takes no more connections and no more calls. */
   closeDoor(): void;
@@ -51,7 +51,7 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
   let led: Led | null = null;
   let leaving = false;
 
-  const leave = (reason: string): void => {
+  const leave = (reason: string, inOrder = true): void => {
     if (leaving) return;
     leaving = true;
     log.info('leaving', { reason });
@@ -71,7 +71,7 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
       end();
     }, limits.shutdownMs);
     closeDoor();
-    host.drain(() => sayGoodbye(end));
+    host.drain(() => sayGoodbye(end), inOrder);
   };
 
   process.on('SIGTERM', () => leave('SIGTERM'));
@@ -89,18 +89,18 @@ export function startLife({ idleMs, log }: LifeOptions): Life {
       led = next;
       watchIdleness(next, idleMs, leave);
     },
-    leave,
+    leave: (reason) => leave(reason),
   };
 }
 
-function surviveErrors(log: Log, leave: (reason: string) => void, fall: () => void): void {
+function surviveErrors(log: Log, leave: (reason: string, inOrder: boolean) => void, fall: () => void): void {
   let recent: number[] = [];
   const hear = (kind: string, error: unknown): void => {
     log.error(kind, { message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     if (error instanceof RoostError && error.code === 'store/failed') fall();
     const nowMs = performance.now();
     recent = [...recent.filter((atMs) => nowMs - atMs < 60_000), nowMs];
-    if (limits.uncaughtPerMinute < recent.length) leave('too many errors that nobody caught');
+    if (limits.uncaughtPerMinute < recent.length) leave('too many errors that nobody caught', false);
   };
   process.on('unhandledRejection', (error) => hear('a rejection nobody handled', error));
   process.on('uncaughtException', (error) => hear('an exception nobody caught', error));

@@ -9,7 +9,7 @@ import process from 'node:process';
 
 import type { Knowledge } from '../core/knowledge.ts';
 import { RoostError } from '../protocol/errors.ts';
-import type { MethodName, Params, Result, StoreInfo } from '../protocol/methods.ts';
+import type { MethodName, Params, Result, StoreInfo, TurnResult } from '../protocol/methods.ts';
 import { build, protocolVersion } from '../protocol/version.ts';
 import type { Clients, Clock, Publish, Reads, Review } from '../ports.ts';
 import type { ClientEvent, Reply, RuntimeMethod } from '../runtime/event.ts';
@@ -239,14 +239,22 @@ class Serving {
 
   #makeHandlers(): Handlers {
     const { follows } = this;
+    const answers = createAnswers(this.#options.reads, (...args) =>
+      this.#options.behind().review.detail(...args),
+    );
     return {
-      ...createAnswers(this.#options.reads, (...args) => this.#options.behind().review.detail(...args)),
+      ...answers,
       ...this.#changing(),
       hello: () => {
         throw new RoostError('protocol/hello', 'This connection has said hello already.');
       },
       ping: () => ({}),
       'turn/wait': (params, peer) => this.#wait(params, peer),
+      'turn/result': async (params, peer) => {
+        const result = await answers['turn/result'](params);
+        await this.#tell(peer, [result]);
+        return result;
+      },
       'follow/open': ({ channel, after }, peer) => {
         const opened = follows.open(peer, channel, after);
         this.#lending.more(peer);
@@ -277,19 +285,21 @@ class Serving {
   /** The methods that are the runtime's: answered after the commit that makes the answer true. */
   #changing(): Pick<Handlers, RuntimeMethod> {
     return {
-      'agent/start': async (asked) => {
+      'agent/start': async (asked, peer) => {
         const params = await this.#options.checkStart(asked);
         await this.#look(params.workspace);
-        return this.#commit((reply) => ({ kind: 'agent/start', params, reply }));
+        return this.#commit((reply) => ({ kind: 'agent/start', params, reply, call: peer.hello?.call }));
       },
-      'agent/send': (params) => this.#commit((reply) => ({ kind: 'agent/send', params, reply })),
+      'agent/send': (params, peer) =>
+        this.#commit((reply) => ({ kind: 'agent/send', params, reply, call: peer.hello?.call })),
       'agent/interrupt': (params) => this.#commit((reply) => ({ kind: 'agent/interrupt', params, reply })),
       'request/answer': (params) => this.#commit((reply) => ({ kind: 'request/answer', params, reply })),
       'request/answerMany': (params) =>
         this.#commit((reply) => ({ kind: 'request/answerMany', params, reply })),
       'change/verdict': (params) => this.#commit((reply) => ({ kind: 'change/verdict', params, reply })),
       'provider/set': (params) => this.#commit((reply) => ({ kind: 'provider/set', params, reply })),
-      'agent/fork': (params) => this.#commit((reply) => ({ kind: 'agent/fork', params, reply })),
+      'agent/fork': (params, peer) =>
+        this.#commit((reply) => ({ kind: 'agent/fork', params, reply, call: peer.hello?.call })),
       'agent/rename': (params) => this.#commit((reply) => ({ kind: 'agent/rename', params, reply })),
       'agent/configure': async (params) => {
         const agent = params.profile === undefined ? undefined : this.#options.reads.agent(params.agent);
@@ -339,14 +349,27 @@ class Serving {
   }
 
   async #wait(params: Params<'turn/wait'>, peer: Peer): Promise<Result<'turn/wait'>> {
-    const answer = this.#waits.wait(peer, params);
-    if (!(answer instanceof Promise)) return answer;
-    this.#lending.more(peer);
+    const waiting = this.#waits.wait(peer, params);
+    const isPromise = waiting instanceof Promise;
+    if (isPromise) this.#lending.more(peer);
     try {
-      return await answer;
+      const answer = await waiting;
+      await this.#tell(peer, answer.done);
+      return answer;
     } finally {
-      this.#lending.less(peer);
+      if (isPromise) this.#lending.less(peer);
     }
+  }
+
+  /** What a command of an agent is told of its children, that agent has heard: remembered before it is said (I1, I8). */
+  async #tell(peer: Peer, results: readonly TurnResult[]): Promise<void> {
+    const call = peer.hello?.call;
+    const turns = results.filter((result) => result.outcome !== null).map((result) => result.turn);
+    if (call === undefined || turns.length === 0) return;
+    await new Promise<void>((resolve) => {
+      const told = this.#options.behind().host.post({ kind: 'told', call, turns, reply: () => resolve() });
+      if (!told) resolve(); // it ends: the next sidecar is asked again
+    });
   }
 
   #gone(peer: Peer): void {

@@ -23,6 +23,11 @@ export function refuse<T>(step: Step, reply: Reply<T>, code: ErrorCode, message:
   step.after(() => reply({ ok: false, code, message }));
 }
 
+/** Who speaks: the agent in whose command the client runs, 0 for a person. */
+export function callerOf(step: Step, { call }: Pick<ClientEvent, 'call'>): number {
+  return call === undefined ? 0 : (step.store.get('call', call)?.agent ?? 0);
+}
+
 /** Starts an agent. The same key gives the same agent for ever. */
 export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/start' }>): void {
   const { params, reply } = event;
@@ -44,6 +49,7 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     parent: parent?.id ?? 0,
     name: freeName(step, parent?.id ?? 0, wanted),
     text: params.text,
+    sender: callerOf(step, event),
     profile: pinned.blob,
     model,
     isolation: params.isolation ?? landing(step, parent, { place, revision }),
@@ -57,7 +63,6 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
   agent.maxAgents = budget?.agents ?? null;
   agent.maxDepth = budget?.depth ?? null;
   agent.endBy = budget?.wallMs === undefined || budget.wallMs === null ? null : step.nowMs + budget.wallMs;
-  if (parent === null) agent.urgency = 0;
   accept(step, reply, agent, turn);
 }
 
@@ -169,7 +174,7 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
     }
     step.store.insert('inbox', {
       agent: agent.id,
-      sender: 0,
+      sender: callerOf(step, event),
       kind: 'steer',
       text: params.text,
       key: params.key,
@@ -188,7 +193,9 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
       `${agent.name} has ${agent.queued} messages in its queue. Wait, or remove some.`,
     );
   }
-  const turn = turnId(queueTurn(step, agent, { text: params.text, sender: 0, key: params.key }));
+  const sender = callerOf(step, event);
+  if (sender === agent.parent && sender !== 0) agent.revision += 1;
+  const turn = turnId(queueTurn(step, agent, { text: params.text, sender, key: params.key }));
   agent.halted = 0;
   if (!busy) openQueued(step, agent);
   const state = agent.turn === turn ? 'started' : 'queued';

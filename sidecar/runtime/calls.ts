@@ -11,6 +11,7 @@ import { recordTouched } from './changes.ts';
 import { jobOf } from './jobs.ts';
 import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
+import { tellAgain } from './notices.ts';
 import { enqueue } from './queue.ts';
 import { openRequest, saidBefore } from './requests.ts';
 import { finishCall, setCall } from './results.ts';
@@ -171,6 +172,7 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
   const agent = step.agent(call.agent);
   releaseCall(step, call);
   const { status, text, whole } = outcome;
+  if (status === 'unknown') tellAgain(step, agent, call.id);
   finishCall(step, agent, call, whole === undefined ? { status, text } : { status, text, whole });
   recordAll(step, call, outcome);
 }

@@ -4,7 +4,7 @@
 // A `reply` is called after the commit that makes the answer true, exactly once (I1).
 
 import type { Knowledge } from '../core/knowledge.ts';
-import type { AgentId, AttemptId, CallId } from '../protocol/ids.ts';
+import type { AgentId, AttemptId, CallId, TurnId } from '../protocol/ids.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome } from '../ports.ts';
@@ -37,7 +37,13 @@ export type RuntimeMethod = (typeof runtimeMethods)[number];
 
 /** A client's wish, checked against its schema by rpc/serve. */
 export type ClientEvent = {
-  [M in RuntimeMethod]: { readonly kind: M; readonly params: Params<M>; readonly reply: Reply<Result<M>> };
+  [M in RuntimeMethod]: {
+    readonly kind: M;
+    readonly params: Params<M>;
+    readonly reply: Reply<Result<M>>;
+    /** The call in whose command the client runs: what it says is said by that call's agent, and not by a person. */
+    readonly call?: CallId | undefined;
+  };
 }[RuntimeMethod];
 
 export type RuntimeEvent =
@@ -56,6 +62,15 @@ export type RuntimeEvent =
   | { readonly kind: 'keys' }
   /** The command of this call waits inside Roost (or no longer does): its slot is lent out meanwhile (I5). */
   | { readonly kind: 'lend'; readonly call: CallId; readonly lent: boolean }
+  /** A client in the command of this call is about to be told how these turns ended: each is told once (I8). */
+  | {
+      readonly kind: 'told';
+      readonly call: CallId;
+      readonly turns: readonly TurnId[];
+      readonly reply: Reply<Record<string, never>>;
+    }
+  /** The process is about to end in order. */
+  | { readonly kind: 'leaving' }
   /** The earliest timer is due. */
   | { readonly kind: 'alarm' }
   /** A batch is started in slices: this call goes on with its next tasks. */
@@ -87,8 +102,16 @@ export type RuntimeEvent =
   | { readonly kind: 'trustMore'; readonly after: number }
   /** Agents that waited for a key look again, from this id on. */
   | { readonly kind: 'keysMore'; readonly after: number }
-  /** What was in flight when the last process ended, in slices (DESIGN §7). Comes before all else. */
-  | { readonly kind: 'recover'; readonly stage: RecoverStage; readonly after: number }
+  /**
+   * What was in flight when the last process ended, in slices (DESIGN §7). Comes before all else. `crashed`: it did not
+   * end in order; null: that is still to be looked up.
+   */
+  | {
+      readonly kind: 'recover';
+      readonly stage: RecoverStage;
+      readonly after: number;
+      readonly crashed: boolean | null;
+    }
   /** Work on this agent met a bug: its turn ends with the message. */
   | { readonly kind: 'broken'; readonly agent: number; readonly message: string };
 

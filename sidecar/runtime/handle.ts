@@ -11,8 +11,8 @@ import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
 import { onClose, onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
-import { lookAtNotice } from './notices.ts';
-import { onRecover } from './recover.ts';
+import { lookAtNotice, onTold } from './notices.ts';
+import { onLeaving, onRecover } from './recover.ts';
 import { onModelEnd } from './rounds.ts';
 import { onSpawnMore } from './spawn.ts';
 import type { Step } from './step.ts';
@@ -76,6 +76,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onTrustMore(step, event.after);
     case 'looked':
       return onSeen(step, event);
+    case 'told':
+      return onTold(step, event);
     case 'lend':
       return onLend(step, event.call, event.lent);
     case 'alarm':
@@ -87,7 +89,9 @@ export function handle(step: Step, event: RuntimeEvent): void {
     case 'admit':
       return; // the end of every step admits
     case 'recover':
-      return onRecover(step, event.stage, event.after);
+      return onRecover(step, event);
+    case 'leaving':
+      return onLeaving(step);
     case 'broken':
       return onBroken(step, event.agent, event.message);
   }

@@ -38,14 +38,17 @@ export interface Host {
   said(agent: AgentId): Said | null;
   /** Why nothing is committed at the moment, in words for a person; null when all is well. */
   trouble(): string | null;
-  /** Stops taking client events, calls back when the queue is committed, and does nothing any more: work in flight is left to recovery. */
-  drain(done: () => void): void;
+  /**
+   * Stops taking client events, calls back when the queue is committed, and does nothing any more: work in flight is
+   * left to recovery. `inOrder`: to end is no crash, and counts as none for the turns that it interrupts.
+   */
+  drain(done: () => void, inOrder: boolean): void;
 }
 
 /** Makes the runtime over its ports and lets it take up what was in flight when the last process ended. */
 export function createHost(ports: Ports, options: RuntimeOptions): Host {
   const host = new Loop(ports, options);
-  host.post({ kind: 'recover', stage: 'asking', after: 0 });
+  host.post({ kind: 'recover', stage: 'asking', after: 0, crashed: null });
   return host;
 }
 
@@ -73,6 +76,8 @@ class Loop implements Host {
   private alarmAt: number | null = null;
   private full: string | null = null;
   private onDrained: (() => void) | null = null;
+  /** The row that says so is still to be written. */
+  private saysGoodbye = false;
   private stopped = false;
   /** Groups that take one event only, after one that failed without saying whose fault it was. */
   private alone = 0;
@@ -150,8 +155,9 @@ class Loop implements Host {
     return this.full;
   }
 
-  drain(done: () => void): void {
+  drain(done: () => void, inOrder: boolean): void {
     this.onDrained = done;
+    this.saysGoodbye = inOrder;
     this.schedule(true);
   }
 
@@ -171,9 +177,13 @@ class Loop implements Host {
 
   private turn(): void {
     this.scheduled = null;
+    if (this.queue.length === 0 && this.saysGoodbye) {
+      this.saysGoodbye = false;
+      this.queue.push({ kind: 'leaving' });
+    }
     if (this.queue.length > 0) this.runGroup();
     if (this.full !== null) return; // the alarm tries again
-    if (this.queue.length > 0) this.schedule();
+    if (this.queue.length > 0 || this.saysGoodbye) this.schedule();
     else if (this.onDrained !== null) {
       this.stopped = true;
       this.rt.clock.alarm(null, () => undefined);

@@ -5,6 +5,7 @@ import { isVerb } from '../core/verbs.ts';
 import { agentId } from '../protocol/ids.ts';
 import { isOurs, releaseCall, takeUp } from './calls.ts';
 import { limits } from './limits.ts';
+import { tellAgain } from './notices.ts';
 import { leaveQueues } from './queue.ts';
 import { withdrawRequests } from './requests.ts';
 import { finishCall } from './results.ts';
@@ -33,6 +34,7 @@ export function stopWork(step: Step, agent: AgentRecord, text: string): void {
     if (call.state === 'started' && !isVerb(call.tool) && !isOurs(step, call.id)) endStray(step, agent, call);
     step.after(() => step.rt.calling.get(call.id)?.());
     releaseCall(step, call);
+    tellAgain(step, agent, call.id);
     finishCall(step, agent, call, { status: 'interrupted', text });
   }
   withdrawRequests(step, agent);

@@ -4,7 +4,7 @@ import { must } from '../core/assert.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
 import type { Params } from '../protocol/methods.ts';
-import { refuse, textProblem } from './agents.ts';
+import { callerOf, refuse, textProblem } from './agents.ts';
 import type { ClientEvent } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
 import { pinProfile, profileNames } from './profiles.ts';
@@ -56,6 +56,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
     place,
     fork,
     text: params.text,
+    sender: callerOf(step, event),
     key: params.key,
   });
   const value = { agent: agentId(agent.id), turn: turnId(turn), name };

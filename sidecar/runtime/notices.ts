@@ -1,10 +1,13 @@
 // Outcomes on their way from children to their parent: told once, many in one message (I8, DESIGN §5).
 //
 // An outcome is a row; what the parent has heard is a cursor over them that only moves forward. Whatever tells
-// first (a wait that ends or a notice) moves the cursor, and nothing is told again.
+// first (a wait that ends or a notice) moves the cursor, and nothing is told again. What a command of the parent was
+// told (`roost run` in its shell) stands in that command's result: its row names the call, and the cursor passes over
+// it. When the call ends without a result that could say it, the outcome is to be told again, as a new row.
 
 import { foldOutcomes, noticeDue, type Told } from '../core/notice.ts';
 import type { AgentRecord, OutcomeRecord } from '../core/rows.ts';
+import type { RuntimeEvent } from './event.ts';
 import { briefOf } from './jobs.ts';
 import { limits } from './limits.ts';
 import type { Step } from './step.ts';
@@ -33,10 +36,39 @@ export function hear(
   });
   const newest = step.store.range('outcome.parent', [agent.id], { newest: true, limit: 1 })[0];
   const count = agent.unheard;
-  const told = rows.map((row) => toldOf(step, row));
+  const told = rows.filter((row) => row.via === null).map((row) => toldOf(step, row));
   agent.heard = newest?.id ?? agent.heard;
   agent.unheard = 0;
   return { text: foldOutcomes(told, count - told.length, limits.noticeBytes), count };
+}
+
+/** A command of the parent is about to be told of turns: what it had not heard yet is told by that call's result. */
+export function onTold(step: Step, event: Extract<RuntimeEvent, { kind: 'told' }>): void {
+  step.after(() => event.reply({ ok: true, value: {} }));
+  const call = step.store.get('call', event.call);
+  if (call === undefined || call.open === 0) return;
+  const parent = step.agent(call.agent);
+  for (const turn of event.turns) {
+    const told = step.store.get('turn', turn)?.told ?? 0;
+    const outcome = told <= parent.heard ? undefined : step.store.get('outcome', told);
+    if (outcome?.parent !== parent.id || outcome.via !== null) continue;
+    step.store.update('outcome', outcome.id, { via: call.id });
+    parent.unheard -= 1;
+  }
+}
+
+/** A call has ended without a result that says what its command was told: the agent hears of it another way. */
+export function tellAgain(step: Step, agent: AgentRecord, call: number): void {
+  for (;;) {
+    const rows = step.store.range('outcome.via', [call], { limit: limits.slice });
+    for (const { id, ...outcome } of rows) {
+      step.store.remove('outcome', id);
+      const told = step.store.insert('outcome', { ...outcome, via: null });
+      step.store.update('turn', outcome.turn, { told });
+      agent.unheard += 1;
+    }
+    if (rows.length < limits.slice) return;
+  }
 }
 
 /** Puts unheard outcomes into the transcript as one notice. */

@@ -6,7 +6,7 @@ import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
 import { isOurs, prepareCall, takeUp } from './calls.ts';
 import { recoverVerdicts } from './verdicts.ts';
-import type { RecoverStage } from './event.ts';
+import type { RecoverStage, RuntimeEvent } from './event.ts';
 import { inputOf } from './jobs.ts';
 import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
@@ -23,21 +23,40 @@ const next: Record<RecoverStage, RecoverStage | null> = {
   verdicts: null,
 };
 
+type Recover = Extract<RuntimeEvent, { kind: 'recover' }>;
+
 /** One slice of recovery; posts the next. */
-export function onRecover(step: Step, stage: RecoverStage, after: number): void {
-  const more = recoverSlice(step, stage, after);
+export function onRecover(step: Step, event: Recover): void {
+  const { stage, after } = event;
+  const crashed = event.crashed ?? beginProcess(step);
+  const rows =
+    stage === 'verdicts' ? recoverVerdicts(step, after) : recoverAgents(step, { stage, after }, crashed);
+  const more = rows.length < limits.slice ? null : (rows.at(-1)?.id ?? null);
   const following = more === null ? next[stage] : stage;
   if (following === null) return recovered(step);
-  step.after(() => step.rt.post({ kind: 'recover', stage: following, after: more ?? 0 }));
+  step.after(() => step.rt.post({ kind: 'recover', stage: following, after: more ?? 0, crashed }));
 }
 
-/** Takes up at most a slice. Returns the id to go on after, null when that was all of the stage. */
-function recoverSlice(step: Step, stage: RecoverStage, after: number): number | null {
-  const rows = stage === 'verdicts' ? recoverVerdicts(step, after) : recoverAgents(step, stage, after);
-  return rows.length < limits.slice ? null : (rows.at(-1)?.id ?? null);
+/** This process is the store's from now on. Returns whether the last one ended otherwise than in order. */
+function beginProcess(step: Step): boolean {
+  const last = step.store.range('process.started', [], { newest: true, limit: 1 })[0];
+  if (last !== undefined) step.store.remove('process', last.id);
+  step.store.insert('process', { started: step.nowMs, ended: 0 });
+  return last !== undefined && last.ended === 0;
 }
 
-function recoverAgents(step: Step, stage: 'asking' | 'calling', after: number): readonly AgentRecord[] {
+/** The last row of an end in order: what it leaves in flight is no crash of anybody. */
+export function onLeaving(step: Step): void {
+  const own = step.store.range('process.started', [], { newest: true, limit: 1 })[0];
+  if (own !== undefined) step.store.update('process', own.id, { ended: step.nowMs });
+}
+
+interface Slice {
+  readonly stage: 'asking' | 'calling';
+  readonly after: number;
+}
+
+function recoverAgents(step: Step, { stage, after }: Slice, crashed: boolean): readonly AgentRecord[] {
   const index = stage === 'asking' ? 'agent.asking' : 'agent.calling';
   const rows = step.store.range(index, [stage], { after, limit: limits.slice });
   for (const row of rows) {
@@ -45,7 +64,8 @@ function recoverAgents(step: Step, stage: 'asking' | 'calling', after: number): 
     const agent = step.agent(row.id);
     // A turn that met a bug while it was taken up has ended, and the next one of its agent is this process's own.
     if (agent.phase !== stage || step.rt.asking.has(row.id)) continue;
-    agent.crashes += 1;
+    agent.restarted = 1;
+    if (crashed) agent.crashes += 1;
     if (stage === 'asking') recoverAttempt(step, agent);
     else recoverCalls(step, agent);
   }
@@ -107,6 +127,6 @@ function recoverCall(step: Step, agent: AgentRecord, call: CallRecord): void {
 /** A turn that was in flight at three crashes may be what crashes the process: a person decides. */
 function tooOften(step: Step, agent: AgentRecord): boolean {
   if (agent.crashes < limits.crashes) return false;
-  quarantine(step, agent, `Roost ended ${agent.crashes} times while ${agent.name} was at work.`);
+  quarantine(step, agent, `Roost crashed ${agent.crashes} times while ${agent.name} was at work.`);
   return true;
 }

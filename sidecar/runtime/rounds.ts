@@ -102,7 +102,8 @@ function takeIn(step: Step, agent: AgentRecord): void {
     step.addEntry(agent, agent.turn, { kind: 'user', from, text, delivery: row.kind });
     step.store.remove('inbox', row.id);
   }
-  if (agent.crashes === 0) return;
+  if (agent.restarted === 0) return;
+  agent.restarted = 0;
   const text =
     '[roost] The runtime restarted while you were at work. What you had in flight was taken up again; results say what is not known.';
   step.addEntry(agent, agent.turn, { kind: 'note', text });

@@ -21,6 +21,8 @@ export interface Birth {
   readonly parent: number;
   readonly name: string;
   readonly text: string;
+  /** Who gives it its first task: 0 a person, else an agent, most often the parent. */
+  readonly sender: number;
   readonly profile: number;
   readonly model: string;
   readonly isolation: Isolation;
@@ -36,7 +38,7 @@ export interface Birth {
  * make of it: one insert instead of an insert and an update.
  */
 export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; readonly turn: number } {
-  const { text, fork, ...fields } = birth;
+  const { text, sender, fork, ...fields } = birth;
   const parent = birth.parent === 0 ? null : step.agent(birth.parent);
   const id = step.store.nextId('agent');
   const task = firstLine(text, limits.taskChars);
@@ -53,17 +55,10 @@ export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; r
     noticeGap: limits.noticeFirstMs,
     ...fork,
   };
-  const cause = parent === null ? 'message' : 'spawn';
-  const turn = insertTurn(step, {
-    agent: id,
-    state: 'open',
-    cause,
-    sender: birth.parent,
-    text: null,
-    key: null,
-  });
-  step.addEntry(agent, turn, { kind: 'user', from: senderOf(birth.parent), text, delivery: 'turn' });
-  openTurn(step, agent, turn, parent === null ? 0 : 1);
+  const cause = sender === 0 ? 'message' : 'spawn';
+  const turn = insertTurn(step, { agent: id, state: 'open', cause, sender, text: null, key: null });
+  step.addEntry(agent, turn, { kind: 'user', from: senderOf(sender), text, delivery: 'turn' });
+  openTurn(step, agent, turn, sender === 0 ? 0 : 1);
   step.insertAgent(agent);
   if (parent !== null) parent.children += 1;
   return { agent, turn };
@@ -165,6 +160,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   const { revision } = pinned;
   const common = {
     parent: agent.id,
+    sender: agent.id,
     profile: pinned.blob,
     model: verb.model ?? revision.model ?? agent.model,
     isolation: verb.isolation ?? landing(step, agent, { place: agent.place, revision }),
@@ -237,6 +233,7 @@ const blank = {
   changes: 0,
   rank: 5,
   crashes: 0,
+  restarted: 0,
   urgency: 0,
   attempts: 0,
   heldMicroUsd: 0,

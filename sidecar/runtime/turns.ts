@@ -32,6 +32,7 @@ export function insertTurn(step: Step, start: TurnStart): number {
     last: 0,
     bytes: 0,
     result: null,
+    told: 0,
     ended: 0,
   };
   return step.store.insert('turn', { ...start, ...none, started: step.nowMs });
@@ -51,6 +52,7 @@ export function openTurn(step: Step, agent: AgentRecord, turn: number, urgency: 
   agent.nextProfile = 0;
   agent.urgency = urgency;
   agent.crashes = 0;
+  agent.restarted = 0;
   agent.rounds = 0;
   agent.tries = 0;
   agent.empties = 0;
@@ -96,9 +98,11 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   const turn = agent.turn;
   const said = ending.outcome === 'done' ? '' : head(ending.text, limits.briefChars);
   const last = step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: said });
+  const told = agent.parent === 0 ? 0 : addOutcome(step, agent, turn, ending.outcome);
   step.store.update('turn', turn, {
     state: 'ended',
     outcome: ending.outcome,
+    told,
     brief: ending.outcome === 'done' && ending.answer !== 0 ? '' : head(ending.text, limits.briefChars),
     answer: ending.answer,
     last,
@@ -112,7 +116,6 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   agent.doing = firstLine(ending.text, limits.taskChars);
   setPhase(step, agent, 'idle');
   step.turnEnded(turn);
-  if (agent.parent !== 0) addOutcome(step, agent, turn, ending.outcome);
   queueSteers(step, agent);
   if (agent.halted !== 0 || !openQueued(step, agent)) step.looks.set(agent.id, false);
 }
@@ -131,17 +134,21 @@ function queueSteers(step: Step, agent: AgentRecord): void {
   }
 }
 
-/** How a child's turn ended, for its parent to hear once (I8). A queued turn that opens next counts the child again. */
-function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outcome): void {
+/**
+ * How a child's turn ended, for its parent to hear once (I8). A queued turn that opens next counts the child again.
+ * Returns the id of its row.
+ */
+function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outcome): number {
   const parent = step.agent(child.parent);
-  step.store.insert('outcome', {
+  parent.openChildren -= 1;
+  parent.unheard += 1;
+  step.untold.push({ parent: parent.id, turn, outcome });
+  return step.store.insert('outcome', {
     parent: parent.id,
     child: child.id,
     turn,
     outcome,
     revision: child.revision,
+    via: null,
   });
-  parent.openChildren -= 1;
-  parent.unheard += 1;
-  step.untold.push({ parent: parent.id, turn, outcome });
 }

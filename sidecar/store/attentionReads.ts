@@ -74,11 +74,16 @@ export class AttentionReads {
       .pluck();
     this.#scripted = database
       .prepare<unknown[], number>(
-        ['asking', 'calling', 'ready']
-          .map(
-            (phase) => `SELECT 1 FROM (SELECT model FROM agent INDEXED BY "agent.${phase}"
-              WHERE phase = '${phase}' ORDER BY id LIMIT ? + 0) WHERE substr(model, 1, 9) = 'scripted/'`,
-          )
+        [
+          ...['asking', 'calling'].map(
+            (phase) => `SELECT model FROM agent INDEXED BY "agent.${phase}"
+              WHERE phase = '${phase}' ORDER BY id LIMIT ? + 0`,
+          ),
+          // Who is ready and not in the queue has a request on its way.
+          `SELECT (SELECT model FROM agent WHERE agent.id = ready.agent) AS model
+            FROM ready INDEXED BY "ready.root" WHERE slot = 'model' LIMIT ? + 0`,
+        ]
+          .map((models) => `SELECT 1 FROM (${models}) WHERE substr(model, 1, 9) = 'scripted/'`)
           .join(' UNION ALL ') + ' LIMIT 1',
       )
       .pluck();

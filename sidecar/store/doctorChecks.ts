@@ -115,7 +115,14 @@ const turns: readonly Check[] = [
     message: 'unheard is not the number of outcomes after heard.',
     table: 'agent',
     broken: `own.unheard <> (SELECT count(*) FROM outcome INDEXED BY "outcome.parent"
-      WHERE outcome.parent = own.id AND outcome.id > own.heard)`,
+      WHERE outcome.parent = own.id AND outcome.id > own.heard AND outcome.via IS NULL)`,
+  },
+  {
+    invariant: 'I8',
+    about: 'a turn names the outcome that tells of it',
+    message: 'The turn names an outcome that is not its own.',
+    table: 'turn',
+    broken: `own.told <> 0 AND NOT EXISTS (SELECT 1 FROM outcome WHERE outcome.id = own.told AND outcome.turn = own.id)`,
   },
   {
     invariant: 'I8',

@@ -58,10 +58,27 @@ function knowledgeOfFolders(database: Database): void {
   `);
 }
 
+/**
+ * From 3 to 4: how the last process ended, which restart a model was told of, and outcomes that a command of the
+ * parent was told. No index of turns that wait for a slot: nobody asks for all of them.
+ */
+function processesAndCommands(database: Database): void {
+  database.exec(`
+    DROP INDEX "agent.ready";
+    ALTER TABLE agent ADD COLUMN restarted INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE turn ADD COLUMN told INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE outcome ADD COLUMN via INTEGER;
+    CREATE INDEX "outcome.via" ON outcome (via) WHERE via IS NOT NULL;
+    CREATE TABLE process (id INTEGER PRIMARY KEY, started INTEGER NOT NULL, ended INTEGER NOT NULL) STRICT;
+    CREATE INDEX "process.started" ON process (started);
+    UPDATE turn SET told = outcome.id FROM outcome WHERE outcome.turn = turn.id;
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
-  steps: [attemptsToAgents, knowledgeOfFolders],
+  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands],
 };
 
 /**

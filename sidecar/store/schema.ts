@@ -10,7 +10,7 @@ import type { IndexName, IndexSpec, TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -60,6 +60,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     requests: integer,
     changes: integer,
     crashes: integer,
+    restarted: integer,
     urgency: integer,
     closed: integer,
     revision: integer,
@@ -112,6 +113,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     answer: integer,
     last: integer,
     bytes: integer,
+    told: integer,
     key: textOrNull,
     brief: text,
     text: textOrNull,
@@ -154,7 +156,14 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     deadline: integer,
   },
   waiting: { wait: integer, turn: integer },
-  outcome: { parent: integer, child: integer, turn: integer, outcome: text, revision: integer },
+  outcome: {
+    parent: integer,
+    child: integer,
+    turn: integer,
+    outcome: text,
+    revision: integer,
+    via: integerOrNull,
+  },
   request: {
     agent: integer,
     turn: integer,
@@ -223,6 +232,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   timer: { due: integer, kind: text, agent: integer, ref: integer },
   provider: { name: text, spec: text },
   answered: { key: text, answer: text, at: integer },
+  process: { started: integer, ended: integer },
 };
 
 /** A name as SQL: `call`, `key` and `change` are words of SQL or may become some. */

@@ -275,5 +275,6 @@ function prepareTables(database: Database): TablesOf {
     timer: new TableStatements(database, 'timer'),
     provider: new TableStatements(database, 'provider'),
     answered: new TableStatements(database, 'answered'),
+    process: new TableStatements(database, 'process'),
   };
 }

@@ -91,6 +91,7 @@ test('follow of an agent ends when it rests, with how it ended; with --stay it g
   assert.equal(follow.code, 0, follow.stderr);
   assert.deepEqual(kinds(follow.lines), ['user', 'answer', 'end']);
   assert.equal(follow.lines.filter((line) => line.type === 'caughtUp').length, 1);
+  assert.equal(one(follow.lines, 'result')['turn'], one(begun, 'started')['turn']);
   // One that rests already is shown as it is.
   const again = await store.roost('follow', String(one(begun, 'started')['agent']), '--after', '1');
   assert.deepEqual([again.code, kinds(again.lines)], [0, ['answer', 'end']]);
@@ -145,6 +146,11 @@ test('an agent delegates by command: its child is its child, and the answer come
   const { code, lines, stderr } = await running.ended;
   assert.equal(code, 0, stderr);
   assert.match(String(one(lines, 'result')['text']), /heard hello kid/);
+  // The lead heard of its kid by its command: no notice, and no turn for one (I8).
+  const said = await store.lines('follow', 'lead', '--once');
+  assert.deepEqual(kinds(said), ['user', 'answer', 'result', 'answer', 'end']);
+  const [first] = await store.lines('follow', 'lead/kid', '--once');
+  assert.equal((first?.['body'] as { from: unknown }).from, 1, 'the kid’s task is from its parent');
   const rows = await store.lines('ls', '--all');
   assert.deepEqual(
     rows.map((row) => [row['name'], row['parent']]),

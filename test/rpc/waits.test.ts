@@ -89,6 +89,31 @@ test('the slot of a command is lent while it waits or follows, and taken back on
   assert.deepEqual(lends(rig), ['7 lent', '7 back']);
 });
 
+test('what a command of an agent is told is remembered before it is said (I1, I8)', async (t) => {
+  const rig = await Rig.open(t);
+  const [a, b] = turns(rig, 2);
+  assert.ok(a !== undefined && b !== undefined);
+  const told = (): number[][] =>
+    rig.events.flatMap((event) => (event.kind === 'told' ? [[event.call, ...event.turns]] : []));
+  const client = await rig.client({ call: callId(7) });
+  const waiting = client.call('turn/wait', { turns: [a, b], mode: 'any', timeoutMs: 60_000 });
+  await client.call('ping', {});
+  assert.deepEqual(told(), []);
+  rig.endTurn(a);
+  await waiting;
+  assert.deepEqual(told(), [[7, a]]);
+  await client.call('turn/result', { turn: b });
+  assert.deepEqual(told(), [[7, a]], 'it has not ended, so nothing was told');
+  const person = await rig.client();
+  await person.call('turn/result', { turn: a });
+  assert.deepEqual(told(), [[7, a]], 'a person is not a command of an agent');
+  await client.call('turn/result', { turn: a });
+  assert.deepEqual(told(), [
+    [7, a],
+    [7, a],
+  ]);
+});
+
 test('a command that is killed while it waits gives the slot back to nobody twice', async (t) => {
   const rig = await Rig.open(t);
   const [a] = turns(rig, 1);

@@ -52,7 +52,7 @@ test('a storm of 2,000 agents ends at the pace of their providers', { timeout: 9
     { modelSlots: 100, commandSlots: 4, defaultModel: null },
   );
   t.after(async () => {
-    await new Promise<void>((done) => host.drain(done));
+    await new Promise<void>((done) => host.drain(done, true));
     open.close();
     await Promise.all(pools.map(({ fixture }) => fixture.close()));
   });

@@ -138,11 +138,12 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
       if (name !== undefined) words.set(name, (words.get(name) ?? 0) + 1);
     }
   }
-  const outcomes = sim.disk.rows('outcome').filter((row) => row.parent === agent.id).length;
-  if (heard + agent.unheard !== outcomes) {
+  const outcomes = sim.disk.rows('outcome').filter((row) => row.parent === agent.id);
+  const told = outcomes.filter((row) => row.via !== null).length;
+  if (heard + told + agent.unheard !== outcomes.length) {
     return {
       check: 'S8',
-      message: `agent ${agent.id} heard ${heard} of ${outcomes} outcomes, ${agent.unheard} are unheard`,
+      message: `agent ${agent.id} heard ${heard} of ${outcomes.length} outcomes, its commands were told ${told}, ${agent.unheard} are unheard`,
     };
   }
   for (const [name, count] of words) {

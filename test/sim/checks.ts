@@ -346,6 +346,10 @@ export class Checks {
     this.#commitsSinceRecount = 0;
     const wrong = recount(this.#sim.disk, this.#sim.workload.lowered);
     if (wrong !== null) this.#sim.fail(wrong.check, wrong.message);
+    const { unsound } = this.#sim;
+    const blamed = this.#sim.disk.rows('agent').find((agent) => unsound < agent.crashes);
+    if (blamed !== undefined)
+      this.#sim.fail('S4', `agent ${blamed.id} counts ${blamed.crashes} crashes of ${unsound}`);
   }
 }
 

@@ -99,7 +99,8 @@ function ownCounts(disk: FakeDisk): string | null {
       where(
         disk,
         'outcome',
-        (row) => Number(row['id']) > (disk.row('agent', Number(row['parent']))?.heard ?? 0),
+        (row) =>
+          row['via'] === null && Number(row['id']) > (disk.row('agent', Number(row['parent']))?.heard ?? 0),
       ),
       'parent',
     ),
@@ -214,8 +215,14 @@ function calls(disk: FakeDisk): string | null {
   return null;
 }
 
-/** Each turn of a child that ended has one outcome for its parent (I8). */
+/** Each turn of a child that ended has one outcome for its parent, and only a call with a result may have told it (I8). */
 function outcomes(disk: FakeDisk): string | null {
+  for (const { id, via, turn } of disk.rows('outcome')) {
+    const call = via === null ? undefined : disk.row('call', via);
+    if (via !== null && call?.state !== 'started' && call?.state !== 'done')
+      return `outcome ${id} was told through call ${via}, which is ${call?.state}`;
+    if (disk.row('turn', turn)?.told !== id) return `turn ${turn} does not name its outcome ${id}`;
+  }
   const count = countBy(disk.table('outcome').rows.values(), 'turn');
   for (const turn of disk.rows('turn')) {
     const parent = disk.row('agent', turn.agent)?.parent ?? 0;

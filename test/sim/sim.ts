@@ -82,6 +82,8 @@ export class Sim {
   model: FakeModel | null = null;
   store: WatchedStore | null = null;
   crashes = 0;
+  /** Ends that were not in order: no turn may count more of them. */
+  unsound = 0;
   commits = 0;
   /** Agents that met a fault which may end a turn badly, and which. */
   readonly excused = new Map<number, Set<string>>();
@@ -181,7 +183,10 @@ export class Sim {
     const { host, process } = this;
     if (host === null || !process.alive || this.calm) return;
     this.trace('LEAVE', 'the process is asked to end');
-    host.drain(() => void this.#killed('left in order'));
+    host.drain(() => {
+      this.unsound -= 1;
+      this.#killed('left in order');
+    }, true);
     this.world.later(5_000, () => {
       if (process.alive) this.#killed('left too slowly');
     });
@@ -328,6 +333,7 @@ export class Sim {
     this.trace('CRASH', why);
     this.process.alive = false;
     this.crashes += 1;
+    this.unsound += 1;
     return why;
   }
 

@@ -6,7 +6,7 @@
 // Not here: whether what they were told is true (checks.ts).
 
 import type { Answer } from '../../sidecar/protocol/request.ts';
-import { agentId, changeId, requestId, turnId } from '../../sidecar/protocol/ids.ts';
+import { agentId, callId, changeId, requestId, turnId } from '../../sidecar/protocol/ids.ts';
 import type { Params } from '../../sidecar/protocol/methods.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { News } from '../../sidecar/ports.ts';
@@ -66,6 +66,7 @@ export class Workload {
     }
     for (let n = 0; n < 3; n += 1) world.later(soon(), () => void this.#sim.post({ kind: 'keys' }));
     for (let n = 0; n < 6; n += 1) world.later(soon(), () => this.#lend());
+    for (let n = 0; n < 20; n += 1) world.later(soon(), () => this.#tell());
   }
 
   /** A new process takes connections: what was lost is asked again, requests are listed. */
@@ -160,8 +161,7 @@ export class Workload {
     this.#call('trust/set', { workspace: '/place', hashes, trusted });
   }
 
-  #interrupt(): void {
-    const agent = this.#someone();
+  #interrupt(agent = this.#someone()): void {
     if (agent === null) return;
     this.#call('agent/interrupt', { agent: agentId(agent), branch: this.#sim.chance.hits(0.5) });
   }
@@ -217,6 +217,24 @@ export class Workload {
       () => void this.#sim.post({ kind: 'lend', call, lent: false }),
       this.#sim.process,
     );
+  }
+
+  /** A command that runs is told how turns ended that its agent's children had, and some that others had. */
+  #tell(): void {
+    const { chance, disk, process } = this.#sim;
+    const running = disk.rows('call').filter((call) => call.state === 'started' && call.tool === 'shell');
+    if (running.length === 0) return;
+    const call = chance.pick(running);
+    const ended = disk.rows('turn').filter((turn) => {
+      const own = disk.row('agent', turn.agent)?.parent === call.agent;
+      return turn.state === 'ended' && chance.hits(own ? 0.7 : 0.05);
+    });
+    const reply = (): void => {
+      if (process.alive) this.#sim.effect(`told ${call.id}`);
+    };
+    this.#sim.post({ kind: 'told', call: callId(call.id), turns: ended.map(({ id }) => turnId(id)), reply });
+    // A command that is stopped before it ends has told its agent nothing.
+    if (ended.length > 0 && chance.hits(0.2)) this.#interrupt(call.agent);
   }
 
   /** Plans an answer for each open request that nobody is answering. */

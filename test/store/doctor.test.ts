@@ -66,7 +66,7 @@ function healthy(): { readonly database: Database.Database; readonly store: Sqli
     store.insert('agent', agentRow({ ...child, outcome: 'done', bDone: 1, rank: 4 }));
     store.insert('turn', turnRow({ state: 'open' }));
     store.insert('turn', turnRow({ agent: 2, state: 'open' }));
-    store.insert('turn', turnRow({ agent: 3, state: 'ended', outcome: 'done' }));
+    store.insert('turn', turnRow({ agent: 3, state: 'ended', outcome: 'done', told: 1 }));
     store.insert('turn', turnRow({ agent: 2 }));
     store.insert('entry', entryRow(1, 'go'));
     store.insert('entry', entryRow(2, { kind: 'note', text: 'asks' }));
@@ -76,7 +76,8 @@ function healthy(): { readonly database: Database.Database; readonly store: Sqli
     store.insert('call', callRow({ agent: 1, turn: 1, entry: 1, state: 'started' }));
     store.insert('wait', { agent: 1, call: 3, mode: 'all', remaining: 1, everyChild: 0, deadline: 0 });
     store.insert('waiting', { wait: 1, turn: 2 });
-    store.insert('outcome', { parent: 1, child: 3, turn: 3, outcome: 'done', revision: 0 });
+    store.insert('outcome', { parent: 1, child: 3, turn: 3, outcome: 'done', revision: 0, via: null });
+    store.insert('process', { started: 1, ended: 0 });
     store.insert('request', requestRow({ agent: 2, turn: 2, call: 1 }));
     store.insert('ledger', ledgerRow({ agent: 2, turn: 2 }));
     store.insert('change', changeRow({ agent: 2, base: profile }));
@@ -121,6 +122,8 @@ const breaks: readonly (readonly [sql: string, invariant: string, table: string,
     ['UPDATE agent SET heard = 1 WHERE id = 1', 'I8', 'agent', [1]],
     ['DELETE FROM outcome', 'I8', 'agent', [1]],
     ['UPDATE outcome SET turn = 2, child = 2', 'I8', 'outcome', [1]],
+    ['UPDATE outcome SET via = 3', 'I8', 'agent', [1]],
+    ['UPDATE turn SET told = 1 WHERE id = 4', 'I8', 'turn', [4]],
     ['UPDATE ready SET agent = 3', 'I5', 'ready', [1]],
     ['DELETE FROM waiting', 'I4', 'wait', [1]],
     ["UPDATE call SET state = 'done', open = 0 WHERE id = 1", 'I3', 'call', [1]],

@@ -33,6 +33,30 @@ function shape(database: Database.Database): unknown {
   });
 }
 
+/** What a lead and its child were in the first format: both at work, the child after a turn that its lead has heard. */
+const rows = `
+  INSERT INTO blob VALUES (1, 'raw', 9, CAST('{"name":1}' AS BLOB));
+  INSERT INTO place VALUES (1, '/w');
+  INSERT INTO agent (id, parent, root, depth, phase, since, rank, turn, head, bytes, queued, children, openChildren, heard,
+      unheard, noticeGap, requests, changes, crashes, urgency, closed, revision, halted, microUsd, tokens, bAgents, bRunning,
+      bWaiting, bNeeds, bFailed, bDone, bMicroUsd, bTokens, bHeldMicroUsd, bHeldTokens, forkAgent, forkEntry, profile,
+      place, created, model, isolation, mode, name, task, doing) VALUES
+    (1, 0, 1, 0, 'asking', 1, 1, 1, 1, 9, 0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 3, 30, 2, 2, 0, 0, 0, 0, 3, 30, 5, 50,
+      0, 0, 1, 1, 1, 'm/x', 'shared', 'ask', 'lead', '', ''),
+    (2, 1, 1, 1, 'ready', 1, 1, 3, 3, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+      0, 0, 1, 1, 1, 'm/x', 'shared', 'ask', 'kid', '', '');
+  INSERT INTO turn (id, agent, state, cause, sender, outcome, rounds, tries, empties, started, ended, answer, last, bytes,
+      brief) VALUES
+    (1, 1, 'open', 'message', 0, NULL, 4, 1, 0, 1, 0, 0, 0, 0, ''),
+    (2, 2, 'ended', 'spawn', 1, 'done', 1, 0, 0, 1, 2, 0, 2, 9, 'said'),
+    (3, 2, 'open', 'followup', 1, NULL, 0, 0, 0, 2, 0, 0, 0, 0, '');
+  INSERT INTO entry VALUES (1, 1, 1, 1, 'note', 0, 9, '{"kind":"note","text":"a"}'),
+    (2, 2, 2, 1, 'note', 0, 9, '{"kind":"note","text":"b"}'), (3, 2, 3, 1, 'note', 0, 9, '{"kind":"note","text":"c"}');
+  INSERT INTO outcome VALUES (1, 1, 2, 2, 'done', 1);
+  INSERT INTO ready VALUES (1, 'model', 1, 1, 2, 0);
+  INSERT INTO ledger VALUES (7, 1, 1, 5, 'open', 5, 50, 0, 0, 0, 0, 0, 1, 'm/x');
+`;
+
 test('a store of the first format becomes one of this build, and its doctor finds nothing', () => {
   const old = new Database(':memory:');
   old.exec(fixture('v1.sql'));
@@ -47,4 +71,25 @@ test('a store of the first format becomes one of this build, and its doctor find
   assert.equal(reads.trust('f'.repeat(64)), undefined);
   old.close();
   fresh.close();
+});
+
+test('rows of the first format are whole afterwards, and what was in flight is where it is looked for', () => {
+  const old = new Database(':memory:');
+  old.exec(fixture('v1.sql'));
+  old.exec(rows);
+  prepareSchema(old);
+  const reads = new SqliteReads(old, '');
+  assert.deepEqual(reads.doctor().findings, []);
+  assert.equal(reads.agent(2)?.name, 'kid');
+  assert.equal(reads.turn(2)?.outcome, 'done');
+  const of = (sql: string): unknown => old.prepare(sql).get();
+  assert.deepEqual(of('SELECT rounds, tries, heldTokens, attempts, restarted FROM agent WHERE id = 1'), {
+    rounds: 4,
+    tries: 1,
+    heldTokens: 50,
+    attempts: 7,
+    restarted: 0,
+  });
+  assert.deepEqual(of('SELECT told FROM turn WHERE id = 2'), { told: 1 });
+  old.close();
 });
