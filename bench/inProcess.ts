@@ -72,7 +72,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       detail: () => undefined,
       plan: () => undefined,
       write: () => undefined,
-      measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
+      measure: () => ({ added: 0, removed: 0, ranges: '', beforeHash: '', afterHash: '' }),
       rebase: ({ base }) => base,
     },
     scout: { look: (_folder, post) => setImmediate(() => post(noKnowledge)) },

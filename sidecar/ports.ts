@@ -250,6 +250,8 @@ export interface Review {
     readonly removed: number;
     readonly beforeHash: string;
     readonly afterHash: string;
+    /** Lines of the earlier version that were replaced (core/overlap.ts). */
+    readonly ranges: string;
   };
   /**
    * The base of an open change whose agent found the file as `found` (Touched.before) at its next write: the same

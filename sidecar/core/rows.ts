@@ -310,7 +310,7 @@ export interface ChangeRecord {
   label: string;
   isolation: Isolation;
   kind: 'edit' | 'create' | 'delete';
-  state: 'open' | 'accepted' | 'rejected' | 'mixed' | 'conflict';
+  state: 'open' | 'accepted' | 'rejected' | 'mixed';
   /** Blobs of the base and of the agent's version; 0: the file did not or does not exist. */
   base: number;
   after: number;
@@ -322,6 +322,10 @@ export interface ChangeRecord {
   /** Verdicts given so far, by kind: decides between accepted, rejected and mixed when nothing is left. */
   accepted: number;
   rejected: number;
+  /** 1: its last verdict met what the person has written there since. The next verdict or write clears it. */
+  conflict: number;
+  /** Lines of the base that it replaces (core/overlap.ts). */
+  ranges: string;
 }
 
 /** A verdict on its way to the file: written before the file is touched, judged after a crash like an edit. */
@@ -466,6 +470,8 @@ export const indexes = {
   'request.turn': { table: 'request', columns: ['turn'] },
   'change.agent': { table: 'change', columns: ['agent'] },
   'change.path': { table: 'change', columns: ['agent', 'path'] },
+  /** Who has an undecided change of a file: the touch index. */
+  'change.file': { table: 'change', columns: ['path'], where: { column: 'state', is: 'open' } },
   'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },
   'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
   /** A file has one verdict on its way at a time. */

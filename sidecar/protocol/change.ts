@@ -24,6 +24,15 @@ export interface Hunk {
   readonly added: readonly string[];
 }
 
+/** Another agent's change of the same file that waits for a verdict too. */
+export interface Overlap {
+  readonly change: ChangeId;
+  readonly agent: AgentId;
+  readonly agentName: string;
+  /** Both replace the same lines: once one is accepted, the other is in conflict. */
+  readonly lines: boolean;
+}
+
 export interface ChangeRow {
   readonly id: ChangeId;
   readonly agent: AgentId;
@@ -41,6 +50,8 @@ export interface ChangeRow {
   readonly baseHash: string;
   readonly afterHash: string;
   readonly atMs: number;
+  /** While it waits for a verdict: who else has such a change of this file; at most 8. */
+  readonly overlaps: readonly Overlap[];
 }
 
 export interface ChangeDetail extends ChangeRow {

@@ -168,17 +168,22 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
   const { tools } = step.rt;
   step.after(() => tools.settled(call.tool, callId(id)));
   // What a call wrote before it was interrupted is on the disk: the person is shown it all the same.
-  if (call.state === 'interrupted') return recordAll(step, call, outcome);
+  if (call.state === 'interrupted') return void recordAll(step, call, outcome);
   const agent = step.agent(call.agent);
   releaseCall(step, call);
-  const { status, text, whole } = outcome;
+  const { status, whole } = outcome;
   if (status === 'unknown') tellAgain(step, agent, call.id);
+  const text = [outcome.text, ...recordAll(step, call, outcome)].join('\n');
   finishCall(step, agent, call, whole === undefined ? { status, text } : { status, text, whole });
-  recordAll(step, call, outcome);
 }
 
-function recordAll(step: Step, call: CallRecord, outcome: ToolOutcome): void {
-  for (const touched of outcome.touched ?? []) recordTouched(step, step.agent(call.agent), touched);
+/** Records the files of a call; returns what its agent should know of others at the same files. */
+function recordAll(step: Step, call: CallRecord, outcome: ToolOutcome): string[] {
+  const agent = step.agent(call.agent);
+  return (outcome.touched ?? [])
+    .map((touched) => recordTouched(step, agent, touched))
+    .filter((note) => note !== null)
+    .slice(0, limits.overlapsShown);
 }
 
 /** Gives back what a started call holds: its command slot, unless that is lent out already, and its place in memory. */

@@ -6,6 +6,7 @@ import { must } from '../core/assert.ts';
 import { agentId, changeId } from '../protocol/ids.ts';
 import type { ChangeRow } from '../protocol/change.ts';
 import type { Touched } from '../ports.ts';
+import { overlapNote, overlapsOf, tellOthers } from './overlaps.ts';
 import type { Step } from './step.ts';
 
 /** The bytes of a blob; null for none. */
@@ -16,14 +17,14 @@ export const blobOf = (step: Step, bytes: Uint8Array | null): number =>
   bytes === null ? 0 : step.store.putBlob(bytes);
 
 /** Whether a person still has to decide on a change. */
-export const undecided = (change: ChangeRecord): boolean =>
-  change.state === 'open' || change.state === 'conflict';
+export const undecided = (change: ChangeRecord): boolean => change.state === 'open';
 
 /**
  * A tool wrote a file: the agent's change of that file begins or grows. While a verdict is on its way to the file
- * the change that it decides stands still, and what the agent writes begins another.
+ * the change that it decides stands still, and what the agent writes begins another. Returns what the agent should
+ * know of others at the same file, when its change begins; else null.
  */
-export function recordTouched(step: Step, agent: AgentRecord, touched: Touched): void {
+export function recordTouched(step: Step, agent: AgentRecord, touched: Touched): string | null {
   const open = step.store
     .range('change.path', [agent.id, touched.path], { limit: 1, newest: true })
     .find((change) => undecided(change) && !verdictOnItsWay(step, change.id));
@@ -34,14 +35,15 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
           { base: bytesOf(step, open.base), after: bytesOf(step, open.after) },
           touched.before,
         );
-  const { added, removed, beforeHash, afterHash } = step.rt.review.measure(before, touched.after);
+  const { added, removed, beforeHash, afterHash, ranges } = step.rt.review.measure(before, touched.after);
   step.changesChanged(agent.id);
+  tellOthers(step, agent.id, touched.path);
   if (beforeHash === afterHash) {
     if (open !== undefined) {
       step.store.remove('change', open.id);
       agent.changes -= 1;
     }
-    return;
+    return null;
   }
   const kind = before === null ? 'create' : touched.after === null ? 'delete' : 'edit';
   const after = blobOf(step, touched.after);
@@ -50,16 +52,17 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
       kind,
       base: beforeHash === open.baseHash ? open.base : blobOf(step, before),
       baseHash: beforeHash,
-      state: 'open',
+      conflict: 0,
       after,
       afterHash,
       added,
       removed,
+      ranges,
       at: step.nowMs,
     });
-    return;
+    return null;
   }
-  step.store.insert('change', {
+  const id = step.store.insert('change', {
     agent: agent.id,
     path: touched.path,
     written: touched.written,
@@ -76,8 +79,12 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
     at: step.nowMs,
     accepted: 0,
     rejected: 0,
+    conflict: 0,
+    ranges,
   });
   agent.changes += 1;
+  const change = must(step.store.get('change', id), 'a change that was inserted is there', { id });
+  return overlapNote(step, agent, change);
 }
 
 /** Whether a verdict on this change is committed and its file not yet written. */
@@ -94,7 +101,7 @@ function labelOf(step: Step, agent: AgentRecord, path: string): string {
 
 /** A change as clients see it. */
 export function changeRowOf(step: Step, change: ChangeRecord): ChangeRow {
-  const { kind, state, added, removed, path, label, isolation, baseHash, afterHash } = change;
+  const { kind, added, removed, path, label, isolation, baseHash, afterHash } = change;
   return {
     id: changeId(change.id),
     agent: agentId(change.agent),
@@ -103,11 +110,12 @@ export function changeRowOf(step: Step, change: ChangeRecord): ChangeRow {
     label,
     isolation,
     kind,
-    state,
+    state: change.state === 'open' && change.conflict === 1 ? 'conflict' : change.state,
     added,
     removed,
     baseHash,
     afterHash,
     atMs: change.at,
+    overlaps: overlapsOf(step, change),
   };
 }

@@ -115,6 +115,10 @@ export const limits = {
   /** Pause before a commit that found the disk full is tried again. */
   diskRetryMs: 1_000,
 
+  /** Undecided changes of one file that are looked at for overlaps, and those that a row or an agent is told of. */
+  overlapsLooked: 32,
+  overlapsShown: 8,
+
   // ------------------------------------------------------------ rpc
 
   /** Connections at a time: hundreds of agents' shells may each run `roost`. The next one is told `overloaded`. */

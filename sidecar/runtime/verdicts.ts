@@ -12,6 +12,7 @@ import { blobOf, bytesOf, changeRowOf, undecided, verdictOnItsWay } from './chan
 import type { ClientEvent, Reply } from './event.ts';
 import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
+import { tellOthers } from './overlaps.ts';
 import type { Step } from './step.ts';
 
 function fileOf(step: Step, change: ChangeRecord): ReviewFile {
@@ -104,8 +105,9 @@ export function onVerdictPlanned(step: Step, id: number, plan: ReviewPlan): void
     return;
   }
   const { params } = pending;
-  if (plan.kind !== 'plan') return answerPending(step, change, { state: plan.kind, message: plan.message });
+  if (plan.kind === 'stale') return answerPending(step, change, { state: 'stale', message: plan.message });
   if (!standsAs(change, params)) return answerPending(step, change, { state: 'stale' });
+  if (plan.kind === 'conflict') return inConflict(step, change, plan.message);
   const { beforeHash, afterHash } = rt.review.measure(plan.base, plan.after);
   const verdict = step.store.insert('verdict', {
     change: id,
@@ -153,14 +155,10 @@ export function onVerdictWritten(step: Step, id: number, done: ReviewDone): void
   step.changesChanged(agent.id);
   if (done.kind === 'conflict') {
     step.store.update('verdict', id, { state: 'conflict' });
-    step.store.update('change', change.id, { state: 'conflict' });
-    return answerPending(
-      step,
-      { ...change, state: 'conflict' },
-      { state: 'conflict', message: done.message },
-    );
+    return inConflict(step, change, done.message);
   }
-  const moved = afterVerdict(change, verdict);
+  const moved = afterVerdict(step, change, verdict);
+  tellOthers(step, agent.id, change.path);
   step.store.update('verdict', id, { state: 'done' });
   step.store.update('change', change.id, moved);
   if (moved.state !== 'open') agent.changes -= 1;
@@ -169,13 +167,24 @@ export function onVerdictWritten(step: Step, id: number, done: ReviewDone): void
   answerPending(step, { ...change, ...moved }, { state: 'done' });
 }
 
-function afterVerdict(change: ChangeRecord, verdict: VerdictRecord) {
+/** The person's text stands where a hunk would go: remembered until the next verdict or write, and told. */
+function inConflict(step: Step, change: ChangeRecord, message: string): void {
+  step.changesChanged(change.agent);
+  step.store.update('change', change.id, { conflict: 1 });
+  answerPending(step, { ...change, conflict: 1 }, { state: 'conflict', message });
+}
+
+function afterVerdict(step: Step, change: ChangeRecord, verdict: VerdictRecord) {
   const accepted = change.accepted + (verdict.verdict === 'accept' ? verdict.decided : 0);
   const rejected = change.rejected + (verdict.verdict === 'reject' ? verdict.decided : 0);
   const { base, after, baseHash, afterHash, added, removed } = verdict;
   const all = rejected === 0 ? 'accepted' : accepted === 0 ? 'rejected' : 'mixed';
   const state: ChangeRecord['state'] = verdict.left > 0 ? 'open' : all;
-  return { base, after, baseHash, afterHash, added, removed, accepted, rejected, state };
+  const { review } = step.rt;
+  // Only a change of which a part is left has lines to compare.
+  const ranges = verdict.left > 0 ? review.measure(bytesOf(step, base), bytesOf(step, after)).ranges : '';
+  const moved = { base, after, baseHash, afterHash, added, removed, accepted, rejected };
+  return { ...moved, state, ranges, conflict: 0 };
 }
 
 /** The plan of a verdict met a bug: those who wait for it are told. */

@@ -4,11 +4,12 @@
 // Not here: hunks of a change (the review adapter adds them).
 
 import type DatabaseConstructor from 'better-sqlite3';
+import { meet } from '../core/overlap.ts';
 import type { CallRecord, ChangeRecord, RequestRecord } from '../core/rows.ts';
 import type { ReviewFile } from '../ports.ts';
 import { sectionRows } from '../protocol/attention.ts';
 import type { AttentionState } from '../protocol/attention.ts';
-import type { ChangeRow } from '../protocol/change.ts';
+import type { ChangeRow, Overlap } from '../protocol/change.ts';
 import type { FleetState } from '../protocol/fleet.ts';
 import { agentId, callId, changeId, requestId, turnId } from '../protocol/ids.ts';
 import type { RequestRow } from '../protocol/request.ts';
@@ -43,6 +44,7 @@ export class AttentionReads {
   readonly #openChanges: Statement<StoredChange>;
   readonly #changesOf: Statement<StoredChange>;
   readonly #change: Statement<StoredChange>;
+  readonly #sameFile: Statement<StoredChange>;
   readonly #waits: Statement<number>;
   readonly #scripted: Statement<number>;
 
@@ -67,6 +69,9 @@ export class AttentionReads {
       `${named('change', 'change.agent')} WHERE change.agent = +? AND change.id > ? ORDER BY change.id LIMIT ? + 0`,
     );
     this.#change = database.prepare(`${named('change', '')} WHERE change.id = +?`);
+    this.#sameFile = database.prepare(
+      `${named('change', 'change.file')} WHERE change.state = 'open' AND change.path = +? ORDER BY change.id LIMIT ? + 0`,
+    );
     this.#waits = database
       .prepare<unknown[], number>(
         `SELECT id FROM agent INDEXED BY "agent.waiting" WHERE phase = 'waiting' AND why = +? LIMIT 1`,
@@ -115,7 +120,7 @@ export class AttentionReads {
     const wanted = Math.min(limit, limits.pageRows);
     const stored =
       agent === 0 ? this.#openChanges.all(after, wanted + 1) : this.#changesOf.all(agent, after, wanted + 1);
-    return { rows: stored.slice(0, wanted).map(changeRow), more: stored.length > wanted };
+    return { rows: stored.slice(0, wanted).map((row) => this.#changeRow(row)), more: stored.length > wanted };
   }
 
   change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined {
@@ -124,9 +129,27 @@ export class AttentionReads {
     const bytes = (blob: number): Uint8Array | null => (blob === 0 ? null : this.#entries.blobBytes(blob));
     const { path, written, isolation } = stored;
     return {
-      row: changeRow(stored),
+      row: this.#changeRow(stored),
       file: { path, written, isolation, base: bytes(stored.base), after: bytes(stored.after) },
     };
+  }
+
+  #changeRow(stored: StoredChange): ChangeRow {
+    return { ...changeRow(stored), overlaps: stored.state === 'open' ? this.#overlaps(stored) : [] };
+  }
+
+  /** Others with an undecided change of the same file. */
+  #overlaps(stored: StoredChange): readonly Overlap[] {
+    return this.#sameFile
+      .all(stored.path, limits.overlapsLooked)
+      .filter((other) => other.agent !== stored.agent)
+      .slice(0, limits.overlapsShown)
+      .map((other) => ({
+        change: changeId(other.id),
+        agent: agentId(other.agent),
+        agentName: other.agentName ?? '',
+        lines: meet(stored, other),
+      }));
   }
 
   attention(): AttentionState {
@@ -205,7 +228,7 @@ function requestRow(stored: StoredRequest): RequestRow {
   };
 }
 
-function changeRow(stored: StoredChange): ChangeRow {
+function changeRow(stored: StoredChange): Omit<ChangeRow, 'overlaps'> {
   return {
     id: changeId(stored.id),
     agent: agentId(stored.agent),
@@ -214,7 +237,7 @@ function changeRow(stored: StoredChange): ChangeRow {
     label: stored.label,
     isolation: stored.isolation,
     kind: stored.kind,
-    state: stored.state,
+    state: stored.state === 'open' && stored.conflict === 1 ? 'conflict' : stored.state,
     added: stored.added,
     removed: stored.removed,
     baseHash: stored.baseHash,

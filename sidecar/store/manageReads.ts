@@ -24,7 +24,7 @@ export class ManageReads {
     this.#decided = database
       .prepare<unknown[], number>(
         `SELECT 1 FROM change INDEXED BY "change.path" WHERE agent = +? AND path = +? AND afterHash = +?
-          AND state NOT IN ('open', 'conflict') LIMIT 1`,
+          AND state <> 'open' LIMIT 1`,
       )
       .pluck();
     this.#trust = database.prepare('SELECT * FROM trust INDEXED BY "trust.hash" WHERE hash = +? LIMIT 1');

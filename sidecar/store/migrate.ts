@@ -75,10 +75,20 @@ function processesAndCommands(database: Database): void {
   `);
 }
 
+/** From 4 to 5: a conflict is a mark on an open change; who has an open change of a file is an index. */
+function touches(database: Database): void {
+  database.exec(`
+    ALTER TABLE change ADD COLUMN conflict INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE change ADD COLUMN ranges TEXT NOT NULL DEFAULT '';
+    UPDATE change SET state = 'open', conflict = 1 WHERE state = 'conflict';
+    CREATE INDEX "change.file" ON "change" ("path") WHERE "state" = 'open';
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
-  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands],
+  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands, touches],
 };
 
 /**

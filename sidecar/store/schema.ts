@@ -10,7 +10,7 @@ import type { IndexName, IndexSpec, TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -205,11 +205,13 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     at: integer,
     accepted: integer,
     rejected: integer,
+    conflict: integer,
     baseHash: text,
     afterHash: text,
     label: text,
     path: text,
     written: text,
+    ranges: text,
   },
   verdict: {
     change: integer,

@@ -7,6 +7,7 @@
 import { hunksOf, mapRange, merge3 } from '../core/merge.ts';
 import { editsBetween, splitLines } from '../core/lines.ts';
 import type { TextHunk } from '../core/merge.ts';
+import { rangesOf } from '../core/overlap.ts';
 import { decide } from '../core/verdict.ts';
 import type { VerdictOutcome } from '../core/verdict.ts';
 import type { Review, ReviewDone, ReviewFile, ReviewJob, ReviewPlan } from '../ports.ts';
@@ -203,15 +204,16 @@ async function write(options: ReviewOptions, job: ReviewJob, evidence: Json): Pr
 
 function measure(before: Uint8Array | null, after: Uint8Array | null): ReturnType<Review['measure']> {
   const hashes = { beforeHash: hashOf(before), afterHash: hashOf(after) };
-  if (hashes.beforeHash === hashes.afterHash) return { added: 0, removed: 0, ...hashes };
+  if (hashes.beforeHash === hashes.afterHash) return { added: 0, removed: 0, ranges: '', ...hashes };
   const from = splitLines(textOf(before) ?? '');
   const to = splitLines(textOf(after) ?? '');
   const edits = coarse({ base: before, after })
-    ? [{ baseCount: from.length, afterCount: to.length }]
+    ? [{ baseStart: 0, baseCount: from.length, afterCount: to.length }]
     : editsBetween(from, to);
   return {
     added: edits.reduce((sum, edit) => sum + edit.afterCount, 0),
     removed: edits.reduce((sum, edit) => sum + edit.baseCount, 0),
+    ranges: rangesOf(edits),
     ...hashes,
   };
 }

@@ -57,3 +57,77 @@ test('the worktree of a closed agent goes with its last verdict', async (t) => {
   await store.lines('review', 'reject', String(change));
   await until('the worktree is gone', () => !fs.existsSync(folder));
 });
+
+test('case 161: two agents at the same lines know of each other as soon as the second has written', async (t) => {
+  const store = new Store(t, [
+    { tool: 'edit', say: [{ text: '{result}' }] },
+    ...['first', 'second', 'third'].map((name) => ({
+      user: `as ${name}`,
+      say: [
+        {
+          call: 'edit',
+          input: { path: 'a.txt', old: name === 'third' ? 'nine' : 'one', new: `by ${name}` },
+        },
+      ],
+    })),
+  ]);
+  createRepository({ 'a.txt': 'one\ntwo\nthree\nnine\n' }, store.workspace);
+  const run = (name: string) =>
+    store.lines(
+      'run',
+      '--new',
+      '--isolation',
+      'worktree',
+      ...store.model,
+      '--agent',
+      name,
+      '--',
+      `as ${name}`,
+    );
+  assert.doesNotMatch(String(one(await run('first'), 'result')['text']), /also changed by/);
+  const told = String(one(await run('second'), 'result')['text']);
+  assert.match(
+    told,
+    /\[roost\] a\.txt is also changed by first \(agent 1, at the same lines\), and nobody has decided/,
+  );
+  assert.match(
+    String(one(await run('third'), 'result')['text']),
+    /by first \(agent 1\), second \(agent 2\), and/,
+  );
+  const rows = await store.lines('review');
+  const overlaps = (index: number): unknown =>
+    (rows[index]?.['overlaps'] as { agentName: string; lines: boolean }[]).map((each) => [
+      each.agentName,
+      each.lines,
+    ]);
+  assert.deepEqual(overlaps(0), [
+    ['second', true],
+    ['third', false],
+  ]);
+  assert.deepEqual(overlaps(2), [
+    ['first', false],
+    ['second', false],
+  ]);
+  await store.lines('review', 'accept', String(rows[0]?.['id']));
+  const refused = await store.roost('review', 'accept', String(rows[1]?.['id']));
+  assert.equal(one(refused.lines, 'verdict')['state'], 'conflict');
+  assert.equal(refused.code, 1);
+  const left = await store.lines('review');
+  assert.deepEqual(
+    left.map((row) => [row['agentName'], row['state']]),
+    [
+      ['second', 'conflict'],
+      ['third', 'open'],
+    ],
+    'a conflict is remembered, and stays in the list',
+  );
+  await store.lines('review', 'accept', String(rows[2]?.['id']));
+  assert.equal(
+    fs.readFileSync(path.join(store.workspace, 'a.txt'), 'utf8'),
+    'by first\ntwo\nthree\nby third\n',
+  );
+  assert.deepEqual(
+    (await store.lines('doctor')).filter((line) => line['ok'] === false),
+    [],
+  );
+});

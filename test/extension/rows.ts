@@ -65,6 +65,7 @@ export function changeRow(id: number, over: Partial<ChangeRow> = {}): ChangeRow 
     baseHash: `b${id}`,
     afterHash: `a${id}`,
     atMs: 0,
+    overlaps: [],
     ...over,
   };
 }

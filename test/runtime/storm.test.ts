@@ -128,7 +128,7 @@ function portsOf(open: OpenStore, model: Ports['model'], hear: (ended: readonly 
       detail: none,
       plan: none,
       write: none,
-      measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
+      measure: () => ({ added: 0, removed: 0, ranges: '', beforeHash: '', afterHash: '' }),
       rebase: ({ base }) => base,
     },
     scout: { look: (_folder, post) => setImmediate(() => post(noKnowledge)) },

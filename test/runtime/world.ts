@@ -195,7 +195,7 @@ export class World {
         detail: () => undefined,
         plan: () => undefined,
         write: () => undefined,
-        measure: () => ({ added: 0, removed: 0, beforeHash: '', afterHash: '' }),
+        measure: () => ({ added: 0, removed: 0, ranges: '', beforeHash: '', afterHash: '' }),
         rebase: ({ base }) => base,
       },
       scout: { look: (_folder, post) => void this.at(1, () => post(this.knowledge)) },

@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
-import type { AgentRecord, LedgerRecord } from '../../sidecar/core/rows.ts';
+import type { AgentRecord, ChangeRecord, LedgerRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
 import { marksIn } from './fakeScout.ts';
@@ -16,6 +16,9 @@ import type { Call, Said } from './workload.ts';
 /** An attempt is numbered within its agent. */
 export const nameOf = (request: { readonly agent: number; readonly attempt: number }): string =>
   `${request.agent}.${request.attempt}`;
+
+/** Columns of a change that rows of other agents at the same file tell of. */
+const shownToOthers = new Set(['path', 'state', 'ranges', 'baseHash']);
 
 export class Checks {
   readonly #sim: Sim;
@@ -291,8 +294,10 @@ export class Checks {
         const agent = disk.row('request', id)?.agent ?? 0;
         if (!news.requests.has(agent)) missing(`request ${id}`);
       } else if (table === 'change') {
-        const agent = disk.row('change', id)?.agent;
-        if (agent !== undefined && !news.changes.has(agent)) missing(`change ${id}`);
+        const change = disk.row('change', id);
+        if (change !== undefined && !news.changes.has(change.agent)) missing(`change ${id}`);
+        const isShown = columns.length === 0 || columns.some((column) => shownToOthers.has(column));
+        if (change !== undefined && isShown) this.#touchIndex(change, news, missing);
       } else if (table === 'entry') {
         const agent = disk.row('entry', id)?.agent ?? 0;
         if (!news.spoke.has(agent)) missing(`entry ${id} of agent ${agent}`);
@@ -306,6 +311,14 @@ export class Checks {
       );
     }
     this.#lastEntry = news.lastEntry;
+  }
+
+  /** Others with an open change of the file are shown this one beside theirs (case 161). */
+  #touchIndex(change: Readonly<ChangeRecord>, news: News, missing: (what: string) => void): void {
+    for (const other of this.#sim.disk.rows('change')) {
+      if (other.path !== change.path || other.state !== 'open' || news.changes.has(other.agent)) continue;
+      missing(`the overlap of change ${other.id} with ${change.id}`);
+    }
   }
 
   #touchedAgent(id: number, news: News, missing: (what: string) => void): void {

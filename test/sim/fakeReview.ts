@@ -66,7 +66,7 @@ export class FakeReview implements Review {
   }
 
   measure(before: Uint8Array | null, after: Uint8Array | null) {
-    return { added: 1, removed: 1, beforeHash: hashOf(before), afterHash: hashOf(after) };
+    return { added: 1, removed: 1, ranges: '0+1', beforeHash: hashOf(before), afterHash: hashOf(after) };
   }
 
   #later(work: () => void): void {

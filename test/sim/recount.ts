@@ -92,7 +92,7 @@ function ownCounts(disk: FakeDisk): string | null {
       'agent',
     ),
     changes: countBy(
-      where(disk, 'change', (row) => row['state'] === 'open' || row['state'] === 'conflict'),
+      where(disk, 'change', (row) => row['state'] === 'open'),
       'agent',
     ),
     unheard: countBy(

@@ -93,3 +93,21 @@ test('rows of the first format are whole afterwards, and what was in flight is w
   assert.deepEqual(of('SELECT told FROM turn WHERE id = 2'), { told: 1 });
   old.close();
 });
+
+test('a change that was in conflict is an open one with a mark, counted as it is for its agent', () => {
+  const old = new Database(':memory:');
+  old.exec(fixture('v1.sql'));
+  old.exec(rows);
+  old.exec(`UPDATE agent SET changes = 2 WHERE id = 1;
+    INSERT INTO change (id, agent, path, written, label, isolation, kind, state, base, after, baseHash, afterHash,
+      added, removed, at, accepted, rejected) VALUES
+    (1, 1, '/w/a', '/w/a', 'a', 'shared', 'edit', 'open', 0, 0, 'b', 'a', 1, 1, 1, 0, 0),
+    (2, 1, '/w/b', '/w/b', 'b', 'shared', 'edit', 'conflict', 0, 0, 'b', 'a', 1, 1, 1, 0, 0)`);
+  prepareSchema(old);
+  const reads = new SqliteReads(old, '');
+  assert.deepEqual(reads.doctor().findings, []);
+  const states = reads.changes(0, 0, 10).rows.map((row) => row.state);
+  assert.deepEqual(states, ['open', 'conflict']);
+  assert.equal(reads.fleet().reviews, 2);
+  old.close();
+});

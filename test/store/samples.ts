@@ -171,6 +171,8 @@ export function changeRow(own: Partial<New<ChangeRecord>> = {}): New<ChangeRecor
     at: 1_790_000_000_000,
     accepted: 0,
     rejected: 0,
+    conflict: 0,
+    ranges: '',
     ...own,
   };
 }

@@ -137,6 +137,7 @@ export function change(id: number, part: Partial<ChangeDetail> = {}): ChangeDeta
     baseHash: `base-${id}`,
     afterHash: `after-${id}`,
     atMs: noonMs,
+    overlaps: [],
     hunks,
     baseText: null,
     afterText: null,

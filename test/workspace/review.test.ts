@@ -59,6 +59,7 @@ function createCase(isolation: 'shared' | 'worktree', sides: Sides, buffers: Buf
     baseHash: '',
     afterHash: '',
     atMs: 0,
+    overlaps: [],
   };
   return {
     review,
