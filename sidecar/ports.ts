@@ -5,7 +5,8 @@
 // given, never before the call has returned. So the runtime needs no promise, and a step is one synchronous call.
 
 import type { Knowledge, PinnedSkill } from './core/knowledge.ts';
-import type { IndexName, RowOf, TableName, Tables } from './core/rows.ts';
+import type { IndexName, RowOf } from './core/indexes.ts';
+import type { TableName, Tables } from './core/rows.ts';
 import type { Ask, Item, LimitReading, ModelOutcome, ToolSpec } from './core/terms.ts';
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
 import type { AttentionState } from './protocol/attention.ts';

@@ -37,6 +37,8 @@ export interface RunOptions {
   readonly parent: string | null;
   readonly delivery: Delivery;
   readonly detach: boolean;
+  /** File with the JSON Schema of the result; `-` is standard input. */
+  readonly schema: string | null;
   readonly text: string;
 }
 
@@ -47,6 +49,7 @@ export type Command =
       readonly agent: string;
       readonly delivery: Delivery;
       readonly follow: boolean;
+      readonly schema: string | null;
       readonly text: string;
     }
   | {
@@ -63,13 +66,20 @@ export type Command =
       readonly any: boolean;
       readonly timeoutMs: number | null;
     }
-  | { readonly kind: 'result'; readonly target: string; readonly whole: boolean }
+  | {
+      readonly kind: 'result';
+      readonly target: string;
+      readonly whole: boolean;
+      /** Only what submit_result was given. */
+      readonly value: boolean;
+    }
   | { readonly kind: 'interrupt'; readonly agent: string; readonly branch: boolean }
   | {
       readonly kind: 'fork';
       readonly agent: string;
       readonly turn: number | null;
       readonly name: string | null;
+      readonly schema: string | null;
       readonly text: string;
     }
   | { readonly kind: 'close' | 'retry'; readonly agent: string }
@@ -142,6 +152,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
         agent: need(first, 'send', 'an agent'),
         delivery: parseDelivery(values),
         follow: values.follow === true,
+        schema: values.schema ?? null,
         text: needText('send', others),
       };
     case 'follow':
@@ -161,6 +172,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
         kind: 'result',
         target: need(first, 'result', 'a turn or an agent'),
         whole: values.whole === true,
+        value: values.value === true,
       };
     case 'interrupt':
       return {
@@ -218,6 +230,7 @@ function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: rea
         agent: need(first, 'fork', 'an agent'),
         turn: values.turn === undefined ? null : parseCount('--turn', values.turn),
         name: values.agent ?? null,
+        schema: values.schema ?? null,
         text: needText('fork', others),
       };
     case 'close':
@@ -257,6 +270,7 @@ function parseRun(values: Values, words: readonly string[]): RunOptions {
     parent: values.parent ?? null,
     delivery: parseDelivery(values),
     detach: values.detach === true,
+    schema: values.schema ?? null,
     text: needText('run', words),
   };
 }

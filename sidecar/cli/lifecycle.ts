@@ -4,7 +4,7 @@ import { turnId } from '../protocol/ids.ts';
 import { newKey } from '../platform/random.ts';
 import type { Command } from './args.ts';
 import type { Context } from './context.ts';
-import { findAgent } from './work.ts';
+import { findAgent, schemaIn } from './work.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
@@ -17,6 +17,7 @@ export async function fork(context: Context, command: Of<'fork'>): Promise<numbe
     agent: id,
     turn: command.turn === null ? null : turnId(command.turn),
     ...(command.name === null ? {} : { name: command.name }),
+    ...schemaIn(command.schema),
     text: command.text,
     key: context.key ?? newKey(),
   });

@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import process from 'node:process';
 
+import type { Json } from '../protocol/json.ts';
 import type { Failure } from './failure.ts';
 import type { PrintedLine } from './lines.ts';
 import { prettyLine } from './pretty.ts';
@@ -22,6 +23,11 @@ export class Printer {
   async print(line: PrintedLine): Promise<void> {
     const text = this.#pretty ? prettyLine(line) : `${JSON.stringify(line)}\n`;
     if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
+  }
+
+  /** A bare value: the only thing that a command prints. */
+  json(value: Json): void {
+    process.stdout.write(`${JSON.stringify(value, null, this.#pretty ? 2 : undefined)}\n`);
   }
 
   /** For a person who watches; programs do not read it. */

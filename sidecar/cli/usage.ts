@@ -39,6 +39,8 @@ export const options = {
   any: { type: 'boolean' },
   timeout: { type: 'string' },
   whole: { type: 'boolean' },
+  value: { type: 'boolean' },
+  schema: { type: 'string' },
   branch: { type: 'boolean' },
   list: { type: 'boolean' },
   turn: { type: 'string' },
@@ -71,17 +73,17 @@ export const specs: Readonly<Record<string, Spec>> = {
         'budget',
         'parent',
       ] as const),
-      ...(['detach', 'steer', 'queue', 'reject'] as const),
+      ...(['schema', 'detach', 'steer', 'queue', 'reject'] as const),
     ],
     usage:
       'run [--new] [--agent NAME] [--model P/M] [--workspace DIR] [--profile P] [--isolation shared|worktree|readonly]\n' +
       '      [--mode ask|edits|auto] [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30] [--parent AGENT|none]\n' +
-      '      [--steer|--queue|--reject] [--detach] -- TEXT',
+      '      [--schema FILE] [--steer|--queue|--reject] [--detach] -- TEXT',
     about: 'start an agent or send one a message, and print its turn until it ends',
   },
   send: {
-    takes: ['steer', 'queue', 'reject', 'follow'],
-    usage: 'send AGENT [--steer|--queue|--reject] [--follow] -- TEXT',
+    takes: ['steer', 'queue', 'reject', 'follow', 'schema'],
+    usage: 'send AGENT [--schema FILE] [--steer|--queue|--reject] [--follow] -- TEXT',
     about: 'send a message',
   },
   follow: {
@@ -97,9 +99,9 @@ export const specs: Readonly<Record<string, Spec>> = {
     about: 'wait for turns to end',
   },
   result: {
-    takes: ['whole'],
-    usage: 'result TURN|AGENT [--whole]',
-    about: 'print how a turn ended and what it said',
+    takes: ['whole', 'value'],
+    usage: 'result TURN|AGENT [--whole] [--value]',
+    about: 'print how a turn ended and what it said; with --value only the result that it handed in, as JSON',
   },
   interrupt: {
     takes: ['branch'],
@@ -107,8 +109,8 @@ export const specs: Readonly<Record<string, Spec>> = {
     about: 'stop a turn, or a whole branch',
   },
   fork: {
-    takes: ['turn', 'agent'],
-    usage: 'fork AGENT [--turn TURN] [--agent NAME] -- TEXT',
+    takes: ['turn', 'agent', 'schema'],
+    usage: 'fork AGENT [--turn TURN] [--agent NAME] [--schema FILE] -- TEXT',
     about: 'go on from the end of a turn as another agent; nothing is copied',
   },
   retry: { takes: [], usage: 'retry AGENT', about: 'do a turn that ended badly once more' },

@@ -18,6 +18,8 @@ export const exitCodeOf = (outcome: Outcome | null): number => (outcome === 'don
 export interface Handle extends Omit<Result<'agent/start'>, 'agent'> {
   readonly agent: AgentId;
   readonly state: 'started' | 'queued' | 'steered';
+  /** What a message was sent with. */
+  readonly key?: string;
   /** Entries before this one are not of this turn. */
   readonly after: number;
 }
@@ -47,7 +49,10 @@ export async function watchTurn(context: Context, handle: Handle): Promise<numbe
   const found = await ended;
   await printRest(context, handle, log.cursor);
   await printer.print({ type: 'result', ...found });
-  return exitCodeOf(found.outcome);
+  const late = found.late.find((each) => each.key !== null && each.key === handle.key);
+  if (handle.state !== 'steered' || late === undefined) return exitCodeOf(found.outcome);
+  printer.note(`the message came too late for turn ${turn}; it is turn ${late.turn} now`);
+  return watchTurn(context, { ...handle, turn: late.turn, state: 'queued', after: log.cursor });
 }
 
 async function waitUntilEnded(session: Session, turn: TurnId): Promise<TurnResult> {
@@ -139,8 +144,12 @@ async function firstAtRest(actions: Actions): Promise<AgentRow> {
   throw new Failure('sidecar/lost', 'The connection to the sidecar was lost.');
 }
 
-/** Ctrl-C leaves the turn running: says how to come back, and ends this command as shells expect (128 + SIGINT). */
+/**
+ * Ctrl-C leaves the turn running: says how to come back, and ends this command as shells expect (128 + SIGINT). Takes
+ * the place of what was to be said before.
+ */
 export function onInterrupt(say: () => void): void {
+  process.removeAllListeners('SIGINT');
   process.once('SIGINT', () => {
     say();
     process.exit(130);

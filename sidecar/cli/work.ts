@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AgentRow } from '../protocol/agent.ts';
 import { agentId, blobId, turnId, type AgentId, type TurnId } from '../protocol/ids.ts';
+import type { Json, JsonObject } from '../protocol/json.ts';
 import type { Result, TurnResult } from '../protocol/methods.ts';
 import { newKey } from '../platform/random.ts';
 import type { Command, RunOptions } from './args.ts';
@@ -102,7 +103,8 @@ export async function wait(context: Context, command: Of<'wait'>): Promise<numbe
     const { done, open } = await session.call('turn/wait', { turns, mode, timeoutMs: leftMs });
     const over = open.length === 0 || (command.any && 0 < done.length);
     if (!over && performance.now() < untilMs) continue;
-    for (const result of done) await printer.print({ type: 'result', ...result });
+    for (const result of done)
+      await printer.print({ type: 'result', ...(await withResult(session, result)) });
     if (0 < open.length) await printer.print({ type: 'open', turns: open });
     return over && done.every((result) => result.outcome === 'done') ? 0 : 1;
   }
@@ -115,7 +117,13 @@ export async function result(context: Context, command: Of<'result'>): Promise<n
     number === null
       ? await session.call('turn/result', { agent: (await findAgent(context, command.target)).id })
       : await session.call('turn/result', { turn: turnId(number) });
-  await printer.print({ type: 'result', ...(command.whole ? await whole(session, found) : found) });
+  if (command.value) {
+    if (found.result === null && found.outcome !== null)
+      throw new Failure('turn/none', `Turn ${found.turn} of ${found.name} has handed in no result.`);
+    if (found.result !== null) printer.json(found.result);
+  } else {
+    await printer.print({ type: 'result', ...(command.whole ? await whole(session, found) : found) });
+  }
   if (found.outcome === null)
     printer.note(`turn ${found.turn} has not ended. Wait for it with: roost wait ${found.turn}`);
   return exitCodeOf(found.outcome);
@@ -143,6 +151,7 @@ async function begin(context: Context, options: RunOptions): Promise<Handle> {
     ...(options.isolation === null ? {} : { isolation: options.isolation }),
     ...(options.mode === null ? {} : { mode: options.mode }),
     ...(options.budget === null ? {} : { budget: options.budget }),
+    ...schemaIn(options.schema),
     key: context.key ?? newKey(),
   });
   return { ...started, state: 'started', after: 0 };
@@ -151,16 +160,18 @@ async function begin(context: Context, options: RunOptions): Promise<Handle> {
 async function sendTo(
   { session, key }: Context,
   row: AgentRow,
-  options: Pick<RunOptions, 'text' | 'delivery'>,
+  options: Pick<RunOptions, 'text' | 'delivery' | 'schema'>,
 ): Promise<Handle> {
   const newest = await session.call('entry/page', { agent: row.id, limit: 1 });
+  const sentAs = key ?? newKey();
   const sent = await session.call('agent/send', {
     agent: row.id,
     text: options.text,
     delivery: options.delivery,
-    key: key ?? newKey(),
+    ...schemaIn(options.schema),
+    key: sentAs,
   });
-  return { agent: row.id, name: row.name, ...sent, after: newest.entries.at(-1)?.id ?? 0 };
+  return { agent: row.id, name: row.name, ...sent, key: sentAs, after: newest.entries.at(-1)?.id ?? 0 };
 }
 
 async function parentOf(context: Context, { parent }: RunOptions): Promise<AgentRow | null> {
@@ -209,6 +220,13 @@ async function findTurn(context: Context, target: string): Promise<TurnId> {
   return row.turn ?? (await context.session.call('turn/result', { agent: row.id })).turn;
 }
 
+/** With the result that was handed in, when an answer about many turns had no room for it. */
+async function withResult(session: Session, found: TurnResult): Promise<TurnResult> {
+  if (found.result !== null || found.resultBytes === 0) return found;
+  const { result } = await session.call('turn/result', { turn: found.turn });
+  return { ...found, result };
+}
+
 /** The whole text of a result whose text is in a blob. */
 async function whole(session: Session, found: TurnResult): Promise<TurnResult> {
   if (found.blob === null) return found;
@@ -223,6 +241,21 @@ async function whole(session: Session, found: TurnResult): Promise<TurnResult> {
     offset = range.nextOffset;
   }
   return { ...found, text: parts.join('') };
+}
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The schema in a file, as a call names it. */
+export function schemaIn(file: string | null): { readonly schema?: JsonObject } {
+  if (file === null) return {};
+  try {
+    const schema: Json = JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+    if (isObject(schema)) return { schema };
+  } catch (error) {
+    throw new Failure('usage', `--schema ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  throw new Failure('usage', `--schema ${file}: a JSON Schema is an object.`);
 }
 
 function readText(text: string): string {

@@ -1,15 +1,22 @@
 // From transcript rows to what a model is sent, and the check that it is well-formed.
 
 import type { EntryBody } from '../protocol/entry.ts';
+import type { BlobId } from '../protocol/ids.ts';
 import type { Item } from './terms.ts';
 import { invariant } from './assert.ts';
 import { wellFormed } from './text.ts';
 
-/** The item of one entry; null for entries that are not sent. */
-export function itemOf(body: EntryBody): Item | null {
+/** What a model reads behind a task whose result must fit a schema. */
+export const schemaWords = (schema: string): string =>
+  `\n\n[roost] When you are done, hand in your result with submit_result, and then end your turn. It must fit this JSON Schema:\n${schema}`;
+
+/** The item of one entry; null for entries that are not sent. `schemaText` reads the schema that one names. */
+export function itemOf(body: EntryBody, schemaText: (blob: BlobId) => string): Item | null {
   switch (body.kind) {
-    case 'user':
-      return { kind: 'user', text: wellFormed(body.text) };
+    case 'user': {
+      const schema = body.schema === undefined ? '' : schemaWords(schemaText(body.schema));
+      return { kind: 'user', text: wellFormed(body.text + schema) };
+    }
     case 'notice':
     case 'note':
       return { kind: 'user', text: wellFormed(body.text) };

@@ -6,6 +6,8 @@ import { head } from './text.ts';
 export interface Told {
   readonly name: string;
   readonly outcome: Outcome;
+  /** The child was given a newer task meanwhile: this is not the answer to it. */
+  readonly superseded: boolean;
   /** What the child said last, or the JSON it handed in. */
   readonly brief: string;
 }
@@ -27,8 +29,12 @@ export function foldOutcomes(told: readonly Told[], unread: number, limitBytes: 
   const lines: string[] = [];
   let room = limitBytes - 200;
   let left = unread;
+  let cut = false;
   for (const each of order) {
-    const line = `- ${each.name}: ${words[each.outcome]}${each.brief === '' ? '' : `: ${head(each.brief, share)}`}`;
+    const late = each.superseded ? ', superseded (it answers an earlier task than your newest)' : '';
+    const brief = each.brief === '' ? '' : `: ${head(each.brief, share)}`;
+    const line = `- ${each.name}: ${words[each.outcome]}${late}${brief}`;
+    cut ||= share < each.brief.length;
     if (line.length + 1 > room) {
       left += 1;
       continue;
@@ -37,6 +43,7 @@ export function foldOutcomes(told: readonly Told[], unread: number, limitBytes: 
     room -= line.length + 1;
   }
   if (left > 0) lines.push(`- and ${left} more. Use list_agents to read them.`);
+  else if (cut) lines.push('Cut ones are whole in list_agents with "results": true.');
   return lines.join('\n');
 }
 

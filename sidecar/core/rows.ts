@@ -77,6 +77,14 @@ export interface AgentRecord {
   tries: number;
   /** Answers that were empty or cut at the output limit, in a row. */
   empties: number;
+  /** Blob of the JSON Schema that the open turn's result must fit; 0: none was given. */
+  schema: number;
+  /** Results of the open turn that did not fit, and times that it would have ended without one. */
+  misses: number;
+  /** The submit_result call whose result the open turn hands over when it ends; 0: none yet. */
+  result: number;
+  /** Its last turn that ended; 0: none has. */
+  last: number;
   /** Own spend. */
   microUsd: number;
   tokens: number;
@@ -101,7 +109,7 @@ export interface AgentRecord {
   endBy: number | null;
   /** 0 open, 1 closing or closed, 2 in the trash. */
   closed: number;
-  /** Revision of the instruction a result answers; a result of an older one is superseded. */
+  /** Number of the newest task that its parent gave it: how a turn of an older one ended is told as superseded. */
   revision: number;
   /** The branch was interrupted: spawns under it are refused until it is sent a message. 0 or 1. */
   halted: number;
@@ -133,8 +141,14 @@ export interface TurnRecord {
   /** Its last entry, and the bytes of the transcript up to it, once it has ended: where a fork may begin. */
   last: number;
   bytes: number;
-  /** JSON given to submit_result. */
+  /** JSON given to submit_result; null while it runs and when none was. */
   result: string | null;
+  /** Blob of the JSON Schema that its result must fit; 0: none was given. */
+  schema: number;
+  /** Number of the newest task that its agent had been given by the parent when it was queued or begun. */
+  revision: number;
+  /** The turn that its text was a steer for, when it came too late for that one; null: it was none. */
+  late: number | null;
   /** Row of `outcome` that tells the parent how it ended; 0: not ended, or of a root. */
   told: number;
   started: number;
@@ -254,6 +268,7 @@ export interface OutcomeRecord {
   child: number;
   turn: number;
   outcome: Outcome;
+  /** Of the turn. */
   revision: number;
   /** The parent's call whose command was told of it, and whose result says it: the cursor passes over it. Null: none. */
   via: number | null;
@@ -425,67 +440,3 @@ export interface Tables {
 }
 
 export type TableName = keyof Tables;
-
-/**
- * Every range that is ever read, by name: the columns compared for equality, then the row id ascending. `where`
- * makes the index partial: only rows whose column has this value are in it.
- */
-export interface IndexSpec {
-  readonly table: TableName;
-  readonly columns: readonly string[];
-  readonly where?:
-    | { readonly column: string; readonly is: string | number }
-    | { readonly column: string; readonly notNull: true };
-}
-
-export const indexes = {
-  'agent.children': { table: 'agent', columns: ['parent'] },
-  /** Children in attention order: needs-a-person first, then by id. */
-  'agent.ranked': { table: 'agent', columns: ['parent', 'rank'] },
-  'agent.named': { table: 'agent', columns: ['parent', 'name'] },
-  'agent.key': { table: 'agent', columns: ['key'], where: { column: 'key', notNull: true } },
-  'agent.asking': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'asking' } },
-  'agent.calling': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'calling' } },
-  'agent.waiting': { table: 'agent', columns: ['why'], where: { column: 'phase', is: 'waiting' } },
-  'agent.failed': { table: 'agent', columns: ['rank'], where: { column: 'rank', is: 3 } },
-  'turn.queued': { table: 'turn', columns: ['agent'], where: { column: 'state', is: 'queued' } },
-  'turn.agent': { table: 'turn', columns: ['agent'] },
-  'turn.key': { table: 'turn', columns: ['key'], where: { column: 'key', notNull: true } },
-  'entry.agent': { table: 'entry', columns: ['agent'] },
-  'shared.hash': { table: 'shared', columns: ['hash'] },
-  'place.path': { table: 'place', columns: ['path'] },
-  'knowledge.place': { table: 'knowledge', columns: ['place'] },
-  'trust.hash': { table: 'trust', columns: ['hash'] },
-  'call.open': { table: 'call', columns: ['agent'], where: { column: 'open', is: 1 } },
-  'inbox.agent': { table: 'inbox', columns: ['agent'] },
-  'inbox.key': { table: 'inbox', columns: ['key'], where: { column: 'key', notNull: true } },
-  'wait.agent': { table: 'wait', columns: ['agent'] },
-  'waiting.turn': { table: 'waiting', columns: ['turn'] },
-  'waiting.wait': { table: 'waiting', columns: ['wait'] },
-  'outcome.parent': { table: 'outcome', columns: ['parent'] },
-  'outcome.via': { table: 'outcome', columns: ['via'], where: { column: 'via', notNull: true } },
-  'request.open': { table: 'request', columns: ['agent'], where: { column: 'state', is: 'open' } },
-  'request.allOpen': { table: 'request', columns: ['state'], where: { column: 'state', is: 'open' } },
-  /** What a person decided in a turn: an approval that was given, a denial that still holds (case 249). */
-  'request.turn': { table: 'request', columns: ['turn'] },
-  'change.agent': { table: 'change', columns: ['agent'] },
-  'change.path': { table: 'change', columns: ['agent', 'path'] },
-  /** Who has an undecided change of a file: the touch index. */
-  'change.file': { table: 'change', columns: ['path'], where: { column: 'state', is: 'open' } },
-  'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },
-  'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
-  /** A file has one verdict on its way at a time. */
-  'verdict.change': { table: 'verdict', columns: ['change'], where: { column: 'state', is: 'started' } },
-  'verdict.key': { table: 'verdict', columns: ['key'], where: { column: 'key', notNull: true } },
-  /** Read with `above` a root: the next root in turn that has work, so that no root starves another. */
-  'ready.root': { table: 'ready', columns: ['slot', 'urgency', 'root'] },
-  'ready.agent': { table: 'ready', columns: ['agent'] },
-  'timer.due': { table: 'timer', columns: ['due'] },
-  'timer.agent': { table: 'timer', columns: ['agent'] },
-  'provider.name': { table: 'provider', columns: ['name'] },
-  'answered.key': { table: 'answered', columns: ['key'] },
-  'process.started': { table: 'process', columns: ['started'] },
-} as const satisfies Record<string, IndexSpec>;
-
-export type IndexName = keyof typeof indexes;
-export type RowOf<I extends IndexName> = Tables[(typeof indexes)[I]['table']];

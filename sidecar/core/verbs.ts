@@ -54,6 +54,11 @@ export const verbSpecs: readonly ToolSpec[] = [
           description: 'Where their edits land. Default: the profile decides.',
         },
         model: { type: 'string', description: 'provider/model. Default: yours.' },
+        schema: {
+          type: 'object',
+          description:
+            'JSON Schema, "type": "object" at its top, that each of them must hand in a result for with submit_result. Without it they end with text.',
+        },
       },
       additionalProperties: false,
     },
@@ -85,7 +90,13 @@ export const verbSpecs: readonly ToolSpec[] = [
     description: 'Lists your agents, what each does and what it said last. Pages of 50.',
     schema: {
       type: 'object',
-      properties: { after: { type: 'string', description: 'Name of the last agent of the page before.' } },
+      properties: {
+        after: { type: 'string', description: 'Name of the last agent of the page before.' },
+        results: {
+          type: 'boolean',
+          description: 'Also the whole of what each handed in or said last, fewer to a page.',
+        },
+      },
       additionalProperties: false,
     },
   },
@@ -106,7 +117,11 @@ export const verbSpecs: readonly ToolSpec[] = [
       'Gives one of your agents another task: at once when it rests, else after what it is doing. It still knows its conversation.',
     schema: {
       type: 'object',
-      properties: { to: { type: 'string' }, task: { type: 'string' } },
+      properties: {
+        to: { type: 'string' },
+        task: { type: 'string' },
+        schema: { type: 'object', description: 'JSON Schema of the result, as of spawn_agent.' },
+      },
       required: ['to', 'task'],
       additionalProperties: false,
     },
@@ -123,7 +138,8 @@ export const verbSpecs: readonly ToolSpec[] = [
   },
   {
     name: 'submit_result',
-    description: 'Hands in your result as JSON. Whoever started you gets exactly this.',
+    description:
+      'Hands in your result as JSON. Whoever gave you the task gets exactly this. When the task came with a schema, it must fit that, and your turn is not done without it.',
     schema: {
       type: 'object',
       properties: { result: { type: 'object', description: 'The result.' } },
@@ -176,6 +192,7 @@ export interface SpawnVerb {
   readonly profile: string | null;
   readonly isolation: Isolation | null;
   readonly model: string | null;
+  readonly schema: JsonObject | null;
 }
 
 export type Verb =
@@ -186,9 +203,14 @@ export type Verb =
       readonly mode: 'any' | 'all';
       readonly timeoutMs: number | null;
     }
-  | { readonly kind: 'list_agents'; readonly after: string | null }
+  | { readonly kind: 'list_agents'; readonly after: string | null; readonly results: boolean }
   | { readonly kind: 'send_message'; readonly to: string; readonly text: string }
-  | { readonly kind: 'followup_task'; readonly to: string; readonly task: string }
+  | {
+      readonly kind: 'followup_task';
+      readonly to: string;
+      readonly task: string;
+      readonly schema: JsonObject | null;
+    }
   | { readonly kind: 'interrupt_agent'; readonly agent: string }
   | { readonly kind: 'submit_result'; readonly result: JsonObject }
   | { readonly kind: 'ask_user'; readonly question: string; readonly choices: readonly string[] }
@@ -252,10 +274,14 @@ function parseTasks(input: JsonObject): SpawnTasks | string {
   };
 }
 
+const noSchema = '"schema" is a JSON Schema: an object, not a text.';
+
 function parseSpawn(input: JsonObject): Verb {
   const tasks = parseTasks(input);
   if (typeof tasks === 'string') return invalid(tasks);
   const { profile, isolation, model } = input;
+  const schema = input['schema'] ?? null;
+  if (schema !== null && !isObject(schema)) return invalid(noSchema);
   const place = isolations.find((each) => each === isolation);
   if (isolation !== undefined && place === undefined)
     return invalid(`"isolation" is one of ${isolations.join(', ')}.`);
@@ -265,6 +291,7 @@ function parseSpawn(input: JsonObject): Verb {
     profile: isString(profile) ? profile : null,
     isolation: place ?? null,
     model: isString(model) ? model : null,
+    schema,
   };
 }
 
@@ -301,8 +328,8 @@ export function parseVerb(tool: string, input: JsonObject): Verb {
     case 'wait_agent':
       return parseWait(input);
     case 'list_agents': {
-      const after = input['after'];
-      return { kind: 'list_agents', after: isString(after) ? after : null };
+      const { after, results } = input;
+      return { kind: 'list_agents', after: isString(after) ? after : null, results: results === true };
     }
     case 'send_message': {
       const { to, text } = input;
@@ -313,7 +340,9 @@ export function parseVerb(tool: string, input: JsonObject): Verb {
       const { to, task } = input;
       if (!isString(to) || !isString(task) || task.trim() === '')
         return invalid('followup_task needs "to" and "task".');
-      return { kind: 'followup_task', to, task };
+      const schema = input['schema'] ?? null;
+      if (schema !== null && !isObject(schema)) return invalid(noSchema);
+      return { kind: 'followup_task', to, task, schema };
     }
     case 'interrupt_agent': {
       const { agent } = input;

@@ -49,6 +49,8 @@ export type EntryBody =
       readonly from: Sender;
       readonly text: string;
       readonly delivery: 'turn' | 'steer' | 'message';
+      /** The JSON Schema that the result of the turn must fit, when one was given; the model reads it behind the text. */
+      readonly schema?: BlobId;
     }
   /** Outcomes of children, folded into one message. */
   | { readonly kind: 'notice'; readonly text: string; readonly outcomes: number }

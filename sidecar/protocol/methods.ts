@@ -33,8 +33,16 @@ export interface TurnResult {
   /** What it said last, or what it submitted, at most 64 KB; the whole in `blob` when longer. */
   readonly text: string;
   readonly blob: BlobId | null;
-  /** What `submit_result` was given, when it was used. */
+  /** What `submit_result` was given, when it was used. Null in an answer about many when it is too long for it. */
   readonly result: JsonObject | null;
+  /** Bytes of the result as JSON; 0: there is none. */
+  readonly resultBytes: number;
+  /** The number of the task that it answers, counted by those that its agent's parent gave it; 1 is the first. */
+  readonly revision: number;
+  /** Its parent has given its agent a newer task since: this is not the answer to that one. */
+  readonly superseded: boolean;
+  /** Turns that steers to this one became which came too late for it, with the keys that they were sent with. */
+  readonly late: readonly { readonly turn: TurnId; readonly key: string | null }[];
 }
 
 export interface QueuedTurn {
@@ -115,6 +123,11 @@ export interface Methods {
       readonly isolation?: Isolation;
       readonly mode?: Mode;
       readonly budget?: Partial<Budget>;
+      /**
+       * JSON Schema, `"type": "object"` at its top, that the result of the turn must fit: the turn is done only with one.
+       * Refused with the reason when it holds what is not carried out, such as `pattern`.
+       */
+      readonly schema?: JsonObject;
       readonly key: string;
     };
     result: { readonly agent: AgentId; readonly turn: TurnId; readonly name: string };
@@ -124,6 +137,8 @@ export interface Methods {
       readonly agent: AgentId;
       readonly text: string;
       readonly delivery: Delivery;
+      /** As of `agent/start`. A steer to a busy agent has none: it is part of a turn that began without it. */
+      readonly schema?: JsonObject;
       readonly key: string;
     };
     /** `turn` is the one that will answer: the running one for a steer, a queued one for a queue. */
@@ -152,6 +167,8 @@ export interface Methods {
       readonly turn: TurnId | null;
       readonly name?: string;
       readonly text: string;
+      /** As of `agent/start`. */
+      readonly schema?: JsonObject;
       readonly key: string;
     };
     result: { readonly agent: AgentId; readonly turn: TurnId; readonly name: string };

@@ -9,6 +9,7 @@ import * as v from 'valibot';
 import { RoostError } from '../protocol/errors.ts';
 import * as ids from '../protocol/ids.ts';
 import type { Channel } from '../protocol/frame.ts';
+import type { JsonObject } from '../protocol/json.ts';
 import type { EditorMethods, MethodName, Methods, Params } from '../protocol/methods.ts';
 import type { TreeQuery } from '../protocol/tree.ts';
 import { limits } from '../runtime/limits.ts';
@@ -42,6 +43,20 @@ const budget = v.strictObject({
   depth: budgetPart,
   wallMs: budgetPart,
 });
+
+// What it may hold is looked at where it is taken (core/schema.ts); here only that looking cannot overflow the stack.
+const schema: Schema<JsonObject> = v.custom<JsonObject>(
+  (value) => isObject(value) && isShallow(value, limits.schemaDepth),
+  `it must be an object of at most ${limits.schemaDepth} levels`,
+);
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return 0 < levels && Object.values(value).every((each) => isShallow(each, levels - 1));
+}
 
 const answer = v.variant('kind', [
   v.strictObject({ kind: v.literal('allow') }),
@@ -87,6 +102,7 @@ const start: Schema<Params<'agent/start'>> = v.strictObject({
   isolation: v.exactOptional(isolation),
   mode: v.exactOptional(mode),
   budget: v.exactOptional(budget),
+  schema: v.exactOptional(schema),
   key,
 });
 
@@ -117,7 +133,13 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   hello,
   ping: nothing,
   'agent/start': start,
-  'agent/send': v.strictObject({ agent, text, delivery: v.picklist(['queue', 'steer', 'reject']), key }),
+  'agent/send': v.strictObject({
+    agent,
+    text,
+    delivery: v.picklist(['queue', 'steer', 'reject']),
+    schema: v.exactOptional(schema),
+    key,
+  }),
   'agent/get': v.strictObject({ agent: v.union([agent, name]) }),
   'agent/list': v.strictObject({ parent: v.nullable(agent), after: v.nullable(agent), limit: pageLimit }),
   'agent/interrupt': v.strictObject({ agent, branch: v.boolean(), key }),
@@ -151,7 +173,14 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'worktree/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(agent), limit: pageLimit }),
   'worktree/remove': v.strictObject({ agent, force: v.boolean() }),
   'provider/set': provider,
-  'agent/fork': v.strictObject({ agent, turn: v.nullable(turn), name: v.exactOptional(name), text, key }),
+  'agent/fork': v.strictObject({
+    agent,
+    turn: v.nullable(turn),
+    name: v.exactOptional(name),
+    text,
+    schema: v.exactOptional(schema),
+    key,
+  }),
   'agent/rename': v.strictObject({ agent, name, key }),
   'agent/configure': v.strictObject({
     agent,

@@ -107,11 +107,14 @@ export class Waits {
 
   #result(turns: readonly TurnId[]): WaitResult {
     const read = turns.map((turn) => this.#read(turn));
-    // Many long answers share one message; each is whole in `turn/result`.
+    // Many long answers and results share one message; each is whole in `turn/result`.
     const each = Math.floor(limits.frameBytes / turns.length);
     const done = read.filter((result) => result.outcome !== null);
     return {
-      done: done.map((result) => ({ ...result, text: cutText(result.text, each) })),
+      done: done.map((result) => {
+        const { text, result: given, resultBytes } = result;
+        return { ...result, text: cutText(text, each / 2), result: resultBytes <= each / 2 ? given : null };
+      }),
       open: read.filter((result) => result.outcome === null).map((result) => result.turn),
     };
   }

@@ -17,6 +17,7 @@ import { finishCall } from './results.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
 import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
+import { pinSchema } from './typed.ts';
 import { interruptWaits } from './waits.ts';
 
 export function refuse<T>(step: Step, reply: Reply<T>, code: ErrorCode, message: string): void {
@@ -41,6 +42,8 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
   const parent = params.parent === undefined ? null : step.agent(params.parent);
   const place = placeOf(step, params.workspace);
   const pinned = pinProfile(step, pinWish(place, params));
+  const schema = pinned === null ? 0 : pinSchema(step, params.schema, pinned.blob);
+  if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   const model = params.model ?? pinned?.revision.model ?? parent?.model ?? step.rt.options.defaultModel;
   if (pinned === null || model === null) return; // startProblem has spoken
   const { revision } = pinned;
@@ -50,6 +53,7 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     name: freeName(step, parent?.id ?? 0, wanted),
     text: params.text,
     sender: callerOf(step, event),
+    schema,
     profile: pinned.blob,
     model,
     isolation: params.isolation ?? landing(step, parent, { place, revision }),
@@ -167,7 +171,13 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
       `${agent.name} is at work. Send with delivery queue or steer, or wait until it rests.`,
     );
   }
+  const schema = pinSchema(step, params.schema, agent.profile);
+  if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   if (busy && params.delivery === 'steer') {
+    if (schema !== 0) {
+      const message = `${agent.name} is at work, and a steer cannot change what its turn hands in. Send with delivery queue.`;
+      return refuse(step, reply, 'request/invalid', message);
+    }
     if (!hasRoom(step, agent.id, limits.inboxMessages + limits.inboxSteers)) {
       const message = `${agent.name} has not read what it was sent before. Wait for its next step, or stop it first.`;
       return refuse(step, reply, 'overloaded', message);
@@ -195,22 +205,24 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
   }
   const sender = callerOf(step, event);
   if (sender === agent.parent && sender !== 0) agent.revision += 1;
-  const turn = turnId(queueTurn(step, agent, { text: params.text, sender, key: params.key }));
+  const turn = turnId(queueTurn(step, agent, { text: params.text, sender, key: params.key, schema }));
   agent.halted = 0;
   if (!busy) openQueued(step, agent);
   const state = agent.turn === turn ? 'started' : 'queued';
   step.after(() => reply({ ok: true, value: { turn, state } }));
 }
 
-/** The answer to a key that was used before: the message is not sent twice. */
+/** The answer to a key that was used before: the message is not sent twice. A steer has its own, also when it came too late. */
 function sentBefore(step: Step, key: string): Result<'agent/send'> | null {
-  const turn = step.store.range('turn.key', [key], { limit: 1 })[0];
-  if (turn !== undefined)
-    return { turn: turnId(turn.id), state: turn.state === 'queued' ? 'queued' : 'started' };
   const steered = step.store.range('answered.key', [key], { limit: 1 })[0];
-  if (steered === undefined) return null;
-  const answer: Result<'agent/send'> = JSON.parse(steered.answer);
-  return answer;
+  if (steered !== undefined) {
+    const answer: Result<'agent/send'> = JSON.parse(steered.answer);
+    return answer;
+  }
+  const turn = step.store.range('turn.key', [key], { limit: 1 })[0];
+  return turn === undefined
+    ? null
+    : { turn: turnId(turn.id), state: turn.state === 'queued' ? 'queued' : 'started' };
 }
 
 /** Stops an agent, and with `branch` all below it; answers with how many were at work. */

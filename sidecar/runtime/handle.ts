@@ -5,7 +5,7 @@ import { onAnswer, onAnswerMany } from './answers.ts';
 import { onCallEnd, onLend, onPrepared } from './calls.ts';
 import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import type { Store } from '../ports.ts';
-import type { RuntimeEvent } from './event.ts';
+import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
@@ -23,21 +23,8 @@ import { waitOver } from './waits.ts';
 
 /** Handles one event within the step's transaction. */
 export function handle(step: Step, event: RuntimeEvent): void {
+  if ('params' in event) return handleClient(step, event);
   switch (event.kind) {
-    case 'agent/start':
-      return onStart(step, event);
-    case 'agent/send':
-      return onSend(step, event);
-    case 'agent/interrupt':
-      return onInterrupt(step, event);
-    case 'request/answer':
-      return onAnswer(step, event);
-    case 'request/answerMany':
-      return onAnswerMany(step, event);
-    case 'change/verdict':
-      return onVerdict(step, event);
-    case 'provider/set':
-      return onProvider(step, event);
     case 'modelEnd':
       return onModelEnd(step, event);
     case 'prepared':
@@ -56,22 +43,6 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return wakeWaiting(step, 'budget', event.after);
     case 'raisedMore':
       return onRaised(step, event.after);
-    case 'agent/fork':
-      return onFork(step, event);
-    case 'agent/rename':
-      return onRename(step, event);
-    case 'agent/configure':
-      return onConfigure(step, event);
-    case 'agent/close':
-      return onClose(step, event);
-    case 'turn/retry':
-      return onRetry(step, event);
-    case 'queue/remove':
-      return onQueueRemove(step, event);
-    case 'budget/set':
-      return onBudgetSet(step, event);
-    case 'trust/set':
-      return onTrustSet(step, event);
     case 'trustMore':
       return onTrustMore(step, event.after);
     case 'looked':
@@ -97,7 +68,41 @@ export function handle(step: Step, event: RuntimeEvent): void {
   }
 }
 
-/** A folder was looked at; a batch that waited for that goes on. */
+function handleClient(step: Step, event: ClientEvent): void {
+  switch (event.kind) {
+    case 'agent/start':
+      return onStart(step, event);
+    case 'agent/send':
+      return onSend(step, event);
+    case 'agent/interrupt':
+      return onInterrupt(step, event);
+    case 'request/answer':
+      return onAnswer(step, event);
+    case 'request/answerMany':
+      return onAnswerMany(step, event);
+    case 'change/verdict':
+      return onVerdict(step, event);
+    case 'provider/set':
+      return onProvider(step, event);
+    case 'agent/fork':
+      return onFork(step, event);
+    case 'agent/rename':
+      return onRename(step, event);
+    case 'agent/configure':
+      return onConfigure(step, event);
+    case 'agent/close':
+      return onClose(step, event);
+    case 'turn/retry':
+      return onRetry(step, event);
+    case 'queue/remove':
+      return onQueueRemove(step, event);
+    case 'budget/set':
+      return onBudgetSet(step, event);
+    case 'trust/set':
+      return onTrustSet(step, event);
+  }
+}
+
 function onSeen(step: Step, event: Extract<RuntimeEvent, { kind: 'looked' }>): void {
   onLooked(step, event);
   if (event.call !== 0) onSpawnMore(step, event.call);

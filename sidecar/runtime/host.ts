@@ -108,6 +108,7 @@ class Loop implements Host {
       profiles: new Map(),
       knowledge: new Map(),
       lookedMs: new Map(),
+      schemas: new Map(),
       paces: new Map(),
       askingKey: new Set(),
       verdicts: new Map(),

@@ -23,9 +23,14 @@ export function bodyOf(store: Store, entry: EntryRecord): EntryBody {
 
 /** What an ended turn said last, or why it failed; at most `limits.briefChars` characters. */
 export function briefOf(store: Store, turn: TurnRecord): string {
-  const answer = turn.brief === '' ? store.get('entry', turn.answer) : undefined;
+  return turn.brief === '' ? head(answerOf(store, turn), limits.briefChars) : turn.brief;
+}
+
+/** The whole of what an ended turn said last, or why it failed. */
+export function answerOf(store: Store, turn: TurnRecord): string {
+  const answer = store.get('entry', turn.answer);
   const body = answer === undefined ? null : bodyOf(store, answer);
-  return body?.kind === 'answer' ? head(textOf(body.blocks), limits.briefChars) : turn.brief;
+  return body?.kind === 'answer' ? textOf(body.blocks) : turn.brief;
 }
 
 /** The arguments that the model wrote for a call. They were complete JSON when the call was planned. */

@@ -100,6 +100,26 @@ export const limits = {
   messageBytes: 1024 * 1024,
   /** Bytes of a message between agents: larger things are files or results. */
   siblingMessageBytes: 8 * 1024,
+  /**
+   * Bytes of a result schema, and parts of one with its references followed. It stands in the conversation of every
+   * agent that is given it, so a larger one is refused.
+   */
+  schemaBytes: 16 * 1024,
+  schemaParts: 1_000,
+  /** Levels of one that comes over the wire. What a model writes is as deep as arguments may be. */
+  schemaDepth: 64,
+  /** Applications of a part of a schema to a part of one result: 10,000 take about 10 ms (I18). Past it, refused. */
+  schemaSteps: 10_000,
+  /** Items of a list that must differ from each other: they are compared pair by pair. More are refused. */
+  uniqueItems: 300,
+  /** Problems of a result that its model is told at once. */
+  schemaProblems: 8,
+  /** Schemas kept as they were read. Past it they are read again. */
+  schemasKept: 64,
+  /** Results that did not fit, and ends without one, until the turn has failed: models mend a result at once or never. */
+  resultTries: 5,
+  /** Bytes of a result: its parent can read the whole of it in one answer of list_agents. A larger one is refused. */
+  resultJsonBytes: 24 * 1024,
   /** Unread messages of one agent: what its next round takes in at once. Above, send_message tells the sender to wait. */
   inboxMessages: 200,
   /** Steers that still find room in a full inbox: agents that write much do not shut a person out. Above, refused. */

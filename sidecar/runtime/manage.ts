@@ -11,6 +11,7 @@ import { pinProfile, profileNames } from './profiles.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
 import type { Step } from './step.ts';
 import { insertTurn, openTurn } from './turns.ts';
+import { pinSchema } from './typed.ts';
 
 type Event<K extends ClientEvent['kind']> = Extract<ClientEvent, { kind: K }>;
 
@@ -43,6 +44,8 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   const limit = source.parent === 0 ? null : spawnProblem(step, step.agent(source.parent), 1);
   if (limit !== null) return refuse(step, reply, 'budget/spent', limit);
   const { parent, profile, model, isolation, mode, place } = source;
+  const schema = pinSchema(step, params.schema, profile);
+  if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   const name = freeName(step, parent, params.name ?? `${source.name}-fork`);
   // Keys of calls are made of the attempt's number: those of the prefix are taken.
   const fork = { forkAgent: source.id, forkEntry: at.last, bytes: at.bytes, attempts: source.attempts };
@@ -57,6 +60,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
     fork,
     text: params.text,
     sender: callerOf(step, event),
+    schema,
     key: params.key,
   });
   const value = { agent: agentId(agent.id), turn: turnId(turn), name };
@@ -65,12 +69,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
 
 /** The ended turn at which the fork begins; null when there is none such. */
 function forkPoint(step: Step, source: AgentRecord, params: Params<'agent/fork'>): TurnRecord | null {
-  const turn =
-    params.turn === null
-      ? step.store
-          .range('turn.agent', [source.id], { newest: true, limit: 20 })
-          .find((each) => each.state === 'ended')
-      : step.store.get('turn', params.turn);
+  const turn = step.store.get('turn', params.turn ?? source.last);
   return turn === undefined || turn.agent !== source.id || turn.last === 0 ? null : turn;
 }
 
@@ -181,6 +180,7 @@ export function onRetry(step: Step, event: Event<'turn/retry'>): void {
       `${agent.name} has no turn that ended badly. Send it a message instead.`,
     );
   }
+  const { schema, revision } = step.turn(agent.last);
   const turn = insertTurn(step, {
     agent: agent.id,
     state: 'open',
@@ -188,9 +188,11 @@ export function onRetry(step: Step, event: Event<'turn/retry'>): void {
     sender: 0,
     text: null,
     key: params.key,
+    schema,
+    revision,
   });
   step.addEntry(agent, turn, { kind: 'note', text: '[roost] A person asks you to try again.' });
-  openTurn(step, agent, turn, 0);
+  openTurn(step, agent, { turn, urgency: 0, schema });
   step.after(() => reply({ ok: true, value: { turn: turnId(turn) } }));
 }
 

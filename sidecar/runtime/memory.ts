@@ -4,6 +4,7 @@
 import type { Pace, Ticket } from '../core/pace.ts';
 import type { Knowledge, Revision } from '../core/knowledge.ts';
 import type { ReadyRecord } from '../core/rows.ts';
+import type { ResultSchema } from '../core/schema.ts';
 import type { SpawnVerb } from '../core/verbs.ts';
 import type {
   Clients,
@@ -114,6 +115,8 @@ export interface Runtime extends Ports {
   /** What looks at folders have found, by blob; and when each folder was looked at, by its row, on the monotonic clock. */
   readonly knowledge: Map<number, Knowledge>;
   readonly lookedMs: Map<number, number>;
+  /** Result schemas by blob, at most limits.schemasKept. */
+  readonly schemas: Map<number, ResultSchema>;
   /** What was learned of the pace of each model. Lost with the process: it is learned again. */
   readonly paces: Map<string, Pace>;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */

@@ -17,9 +17,11 @@ import { insertTurn, openTurn } from './turns.ts';
 /** What one outcome says. */
 export function toldOf(step: Step, row: OutcomeRecord): Told {
   const turn = step.turn(row.turn);
+  const child = step.agent(row.child);
   return {
-    name: step.agent(row.child).name,
+    name: child.name,
     outcome: row.outcome,
+    superseded: row.revision < child.revision,
     brief: turn.result ?? briefOf(step.store, turn),
   };
 }
@@ -98,8 +100,9 @@ export function lookAtNotice(step: Step, agent: AgentRecord, failedNow: boolean,
     sender: 0,
     text: null,
     key: null,
+    revision: agent.revision,
   });
   agent.turn = turn;
   addNotice(step, agent);
-  openTurn(step, agent, turn, 1);
+  openTurn(step, agent, { turn, urgency: 1, schema: 0 });
 }

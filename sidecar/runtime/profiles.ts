@@ -2,7 +2,6 @@
 // are pinned to it, so that their requests start with the same bytes and cost their text once.
 
 import { must } from '../core/assert.ts';
-import { hashText } from '../core/hash.ts';
 import {
   compose,
   findProfile,
@@ -21,6 +20,7 @@ import type { ToolSpec } from '../ports.ts';
 import { knowledgeOf, trustingIn } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { remember, type Pin, type PinnedProfile } from './memory.ts';
+import { sharedBlob } from './shared.ts';
 import type { Step } from './step.ts';
 
 /** What is asked of a pin: a profile in a folder. */
@@ -51,16 +51,6 @@ export function pinProfile(step: Step, { place, name, choices = {} }: PinWish): 
   const pin = { blob: sharedBlob(step, JSON.stringify(revision)), revision };
   step.pins.set(key, pin);
   return pin;
-}
-
-/** The blob that holds this text, for all who share it. The hash only finds it; the text itself is compared. */
-function sharedBlob(step: Step, json: string): number {
-  const hash = hashText(json);
-  for (const { blob } of step.store.range('shared.hash', [hash], { limit: limits.slice }))
-    if (step.store.blobText(blob) === json) return blob;
-  const blob = step.store.putBlob(json);
-  step.store.insert('shared', { hash, blob });
-  return blob;
 }
 
 /** Names of the profiles there are in a folder, for messages. */

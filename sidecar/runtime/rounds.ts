@@ -25,6 +25,7 @@ import type { Step } from './step.ts';
 import { pagesOf } from './transcript.ts';
 import { settleRevision } from './trust.ts';
 import { endTurn, senderOf, setPhase, startRound } from './turns.ts';
+import { missingResult, noResult, supersedeResult } from './typed.ts';
 import { runVerb } from './verbs.ts';
 
 /** A slot is free for this agent: reserve, remember, ask. Or park it with the reason why not. */
@@ -95,13 +96,16 @@ const newest = (text: string, chars: number): string =>
  * not: a wait tells them, or a notice once the turn has ended, so that what a turn reads does not hang on timing.
  */
 function takeIn(step: Step, agent: AgentRecord): void {
+  let steered = false;
   for (const row of step.store.range('inbox.agent', [agent.id], { limit: limits.slice })) {
     const from = senderOf(row.sender);
     const name = row.sender === 0 ? '' : step.agent(row.sender).name;
     const text = row.kind === 'steer' ? row.text : `[roost] Message from ${name}:\n${row.text}`;
     step.addEntry(agent, agent.turn, { kind: 'user', from, text, delivery: row.kind });
     step.store.remove('inbox', row.id);
+    steered ||= row.kind === 'steer';
   }
+  if (steered) supersedeResult(step, agent);
   if (agent.restarted === 0) return;
   agent.restarted = 0;
   const text =
@@ -188,8 +192,13 @@ function onAnswer(
   switch (judgement.kind) {
     case 'calls':
       return plan(step, agent, entry, judgement.calls);
-    case 'final':
-      return endTurn(step, agent, { outcome: 'done', text: judgement.text, answer: entry });
+    case 'final': {
+      const missing = missingResult(agent);
+      if (missing === null)
+        return endTurn(step, agent, { outcome: 'done', text: judgement.text, answer: entry });
+      step.addEntry(agent, turn, { kind: 'note', text: missing });
+      return nextRound(step, agent);
+    }
     case 'failed':
       return endTurn(step, agent, { outcome: 'failed', text: judgement.text, answer: entry });
     case 'again': {
@@ -245,8 +254,10 @@ function planCall(step: Step, agent: AgentRecord, call: CallRecord, { planned, o
   else prepareCall(step, agent, call);
 }
 
-/** The turn goes on, unless it has gone on too long. */
+/** The turn goes on, unless it has gone on too long, or has tried too often to hand in its result. */
 export function nextRound(step: Step, agent: AgentRecord): void {
+  const failed = noResult(agent);
+  if (failed !== null) return endTurn(step, agent, { outcome: 'failed', text: failed, answer: 0 });
   if (agent.rounds >= limits.rounds) {
     const text = `The turn was ended after ${limits.rounds} rounds without a final answer. Send a smaller task.`;
     return endTurn(step, agent, { outcome: 'failed', text, answer: 0 });

@@ -14,13 +14,16 @@ import { limits } from './limits.ts';
 import { landing, pinProfile, profileNames } from './profiles.ts';
 import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
-import { insertTurn, openTurn, senderOf } from './turns.ts';
+import { addTask, insertTurn, openTurn } from './turns.ts';
+import { pinSchema } from './typed.ts';
 
 export interface Birth {
   /** 0: a root. */
   readonly parent: number;
   readonly name: string;
   readonly text: string;
+  /** Blob of the schema that the result of its first turn must fit; 0: none. */
+  readonly schema: number;
   /** Who gives it its first task: 0 a person, else an agent, most often the parent. */
   readonly sender: number;
   readonly profile: number;
@@ -38,7 +41,7 @@ export interface Birth {
  * make of it: one insert instead of an insert and an update.
  */
 export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; readonly turn: number } {
-  const { text, sender, fork, ...fields } = birth;
+  const { text, schema, sender, fork, ...fields } = birth;
   const parent = birth.parent === 0 ? null : step.agent(birth.parent);
   const id = step.store.nextId('agent');
   const task = firstLine(text, limits.taskChars);
@@ -56,9 +59,20 @@ export function bear(step: Step, birth: Birth): { readonly agent: AgentRecord; r
     ...fork,
   };
   const cause = sender === 0 ? 'message' : 'spawn';
-  const turn = insertTurn(step, { agent: id, state: 'open', cause, sender, text: null, key: null });
-  step.addEntry(agent, turn, { kind: 'user', from: senderOf(sender), text, delivery: 'turn' });
-  openTurn(step, agent, turn, sender === 0 ? 0 : 1);
+  const { revision } = agent;
+  const opening = {
+    agent: id,
+    state: 'open',
+    cause,
+    sender,
+    text: null,
+    key: null,
+    revision,
+    schema,
+  } as const;
+  const turn = insertTurn(step, opening);
+  addTask(step, agent, turn, { sender, text, schema });
+  openTurn(step, agent, { turn, urgency: sender === 0 ? 0 : 1, schema });
   step.insertAgent(agent);
   if (parent !== null) parent.children += 1;
   return { agent, turn };
@@ -132,6 +146,8 @@ interface SpawnProgress {
   readonly next: number;
   /** Children that the agent had before the batch: generated names go on from there. */
   readonly before: number;
+  /** Blob of the schema of their results; 0: none. Not there in a batch of a build that knew of none. */
+  readonly schema?: number;
   /** Names that were taken, by the index of their task: what the agent is called instead. */
   readonly instead: Readonly<Record<number, string>>;
 }
@@ -146,12 +162,14 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   // changed that the profile is in.
   const first = progress.next === 0;
   const pinned = pinProfile(step, { place: agent.place, name: verb.profile });
+  const schema =
+    first && pinned !== null ? pinSchema(step, verb.schema, pinned.blob) : (progress.schema ?? 0);
   const problem = first
-    ? batchProblem(step, agent, verb)
+    ? (batchProblem(step, agent, verb) ?? (typeof schema === 'string' ? schema : null))
     : pinned === null
       ? `The profile "${verb.profile ?? ''}" is gone.`
       : spawnProblem(step, agent, verb.tasks.length - progress.next);
-  if (problem !== null || pinned === null) {
+  if (problem !== null || pinned === null || typeof schema === 'string') {
     step.after(() => void step.rt.batches.delete(call.id));
     const started = first ? '' : `${namesText(verb.tasks, progress.next, progress)} Then no more: `;
     finishCall(step, agent, call, { status: 'error', text: `${started}${problem ?? ''}` });
@@ -166,6 +184,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     isolation: verb.isolation ?? landing(step, agent, { place: agent.place, revision }),
     mode: modeBelow(agent.mode, revision.mode),
     place: agent.place,
+    schema,
     key: null,
   };
   const instead: Record<number, string> = { ...progress.instead };
@@ -176,7 +195,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     if (name !== wanted) instead[i] = name;
     bear(step, { ...common, name, text: task.task });
   }
-  const done: SpawnProgress = { ...progress, next: end, instead };
+  const done: SpawnProgress = { ...progress, next: end, schema, instead };
   if (end < verb.tasks.length) {
     setCall(step, call, { evidence: JSON.stringify(done) });
     step.unsettled.add(agent.id);
@@ -241,6 +260,10 @@ const blank = {
   rounds: 0,
   tries: 0,
   empties: 0,
+  schema: 0,
+  misses: 0,
+  result: 0,
+  last: 0,
   microUsd: 0,
   tokens: 0,
   bAgents: 0,

@@ -130,11 +130,15 @@ export class Step {
     return lineage;
   }
 
-  /** Appends to a transcript. Returns the entry's id, which is also the cursor of those who follow. */
-  addEntry(agent: AgentRecord, turn: number, body: EntryBody): number {
+  /**
+   * Appends to a transcript. Returns the entry's id, which is also the cursor of those who follow. `more`: bytes that
+   * it adds to a request besides its own, by what it names.
+   */
+  addEntry(agent: AgentRecord, turn: number, body: EntryBody, more = 0): number {
     const json = JSON.stringify(body);
-    const bytes = utf8Bytes(json);
-    const inline = bytes <= limits.entryInlineBytes;
+    const own = utf8Bytes(json);
+    const inline = own <= limits.entryInlineBytes;
+    const bytes = own + more;
     const id = this.store.insert('entry', {
       agent: agent.id,
       turn,

@@ -1,5 +1,6 @@
 // The transcript as a model is sent it: pages read from the store while the request is written (I6).
 
+import { must } from '../core/assert.ts';
 import { HistoryCheck, itemOf } from '../core/context.ts';
 import type { AgentRecord, EntryRecord } from '../core/rows.ts';
 import type { Item, Store } from '../ports.ts';
@@ -55,10 +56,14 @@ function lineOf(store: Store, own: Part, prefix: Part): Part[] {
   return parts;
 }
 
+/** The text of a result schema. */
+export const schemaIn = (store: Store, blob: number): string =>
+  must(store.blobText(blob), 'a result schema is in the store', { blob });
+
 function itemsOf(store: Store, rows: readonly EntryRecord[], check: HistoryCheck): Item[] {
   const items: Item[] = [];
   for (const row of rows) {
-    const item = itemOf(bodyOf(store, row));
+    const item = itemOf(bodyOf(store, row), (blob) => schemaIn(store, blob));
     if (item === null) continue;
     check.see(item);
     items.push(item);

@@ -1,14 +1,17 @@
 // Turns: how one opens, goes to its next round, parks and ends.
 
-import { head, firstLine } from '../core/text.ts';
+import { schemaWords } from '../core/context.ts';
+import { head, firstLine, utf8Bytes } from '../core/text.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import type { Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome, Sender } from '../protocol/entry.ts';
-import { agentId } from '../protocol/ids.ts';
+import { agentId, blobId } from '../protocol/ids.ts';
 import { limits } from './limits.ts';
 import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
 import { clearTimers } from './timers.ts';
+import { schemaIn } from './transcript.ts';
+import { resultOf } from './typed.ts';
 
 /** Moves an agent to a phase. `why` is set exactly when it waits (I16). */
 export function setPhase(step: Step, agent: AgentRecord, phase: Phase, why: WaitReason | null = null): void {
@@ -21,11 +24,14 @@ export function setPhase(step: Step, agent: AgentRecord, phase: Phase, why: Wait
 /** Who wrote, as transcripts say it. */
 export const senderOf = (sender: number): Sender => (sender === 0 ? 'person' : agentId(sender));
 
-type TurnStart = Pick<TurnRecord, 'agent' | 'state' | 'cause' | 'sender' | 'text' | 'key'>;
+type TurnStart = Pick<TurnRecord, 'agent' | 'state' | 'cause' | 'sender' | 'text' | 'key' | 'revision'> &
+  Partial<Pick<TurnRecord, 'schema' | 'late'>>;
 
 /** Adds a turn that has not begun; returns its id. */
 export function insertTurn(step: Step, start: TurnStart): number {
   const none = {
+    schema: 0,
+    late: null,
     outcome: null,
     brief: '',
     answer: 0,
@@ -35,7 +41,7 @@ export function insertTurn(step: Step, start: TurnStart): number {
     told: 0,
     ended: 0,
   };
-  return step.store.insert('turn', { ...start, ...none, started: step.nowMs });
+  return step.store.insert('turn', { ...none, ...start, started: step.nowMs });
 }
 
 /** The agent wants a model slot for its next round. */
@@ -44,8 +50,31 @@ export function startRound(step: Step, agent: AgentRecord): void {
   step.wanting.add(agent.id);
 }
 
+/** The task that a turn begins with, as the first entry of the turn; the model reads its schema behind it. */
+export function addTask(
+  step: Step,
+  agent: AgentRecord,
+  turn: number,
+  { sender, text, schema }: { sender: number; text: string; schema: number },
+): void {
+  const body = { kind: 'user', from: senderOf(sender), text, delivery: 'turn' } as const;
+  if (schema === 0) step.addEntry(agent, turn, body);
+  else {
+    const more = utf8Bytes(schemaWords(schemaIn(step.store, schema)));
+    step.addEntry(agent, turn, { ...body, schema: blobId(schema) }, more);
+  }
+}
+
+interface Opening {
+  readonly turn: number;
+  /** 0 a person's, 1 an agent's. */
+  readonly urgency: number;
+  /** Blob of the schema of its result; 0: none. */
+  readonly schema: number;
+}
+
 /** Begins a turn whose first entry is written already. Its parent counts it as at work. */
-export function openTurn(step: Step, agent: AgentRecord, turn: number, urgency: number): void {
+export function openTurn(step: Step, agent: AgentRecord, { turn, urgency, schema }: Opening): void {
   if (agent.phase === 'idle' && agent.parent !== 0) step.agent(agent.parent).openChildren += 1;
   agent.turn = turn;
   if (agent.nextProfile !== 0) agent.profile = agent.nextProfile;
@@ -56,6 +85,9 @@ export function openTurn(step: Step, agent: AgentRecord, turn: number, urgency: 
   agent.rounds = 0;
   agent.tries = 0;
   agent.empties = 0;
+  agent.schema = schema;
+  agent.misses = 0;
+  agent.result = 0;
   agent.halted = 0;
   startRound(step, agent);
 }
@@ -67,9 +99,10 @@ export function openQueued(step: Step, agent: AgentRecord): boolean {
   const text = turn.text ?? '';
   agent.queued -= 1;
   step.store.update('turn', turn.id, { state: 'open', text: null, started: step.nowMs });
-  step.addEntry(agent, turn.id, { kind: 'user', from: senderOf(turn.sender), text, delivery: 'turn' });
+  const { id, sender, schema } = turn;
+  addTask(step, agent, id, { sender, text, schema });
   agent.doing = firstLine(text, limits.taskChars);
-  openTurn(step, agent, turn.id, turn.sender === 0 ? 0 : 1);
+  openTurn(step, agent, { turn: id, urgency: sender === 0 ? 0 : 1, schema });
   return true;
 }
 
@@ -77,10 +110,11 @@ export function openQueued(step: Step, agent: AgentRecord): boolean {
 export function queueTurn(
   step: Step,
   agent: AgentRecord,
-  message: { text: string; sender: number; key: string | null },
+  message: Pick<TurnRecord, 'text' | 'sender' | 'key'> & Partial<Pick<TurnRecord, 'schema' | 'late'>>,
 ): number {
   agent.queued += 1;
-  return insertTurn(step, { agent: agent.id, state: 'queued', cause: 'message', ...message });
+  const { id, revision } = agent;
+  return insertTurn(step, { agent: id, state: 'queued', cause: 'message', revision, ...message });
 }
 
 export interface Ending {
@@ -99,10 +133,12 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   const said = ending.outcome === 'done' ? '' : head(ending.text, limits.briefChars);
   const last = step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: said });
   const told = agent.parent === 0 ? 0 : addOutcome(step, agent, turn, ending.outcome);
+  const result = resultOf(step, agent);
   step.store.update('turn', turn, {
     state: 'ended',
     outcome: ending.outcome,
     told,
+    ...(result === null ? {} : { result }),
     brief: ending.outcome === 'done' && ending.answer !== 0 ? '' : head(ending.text, limits.briefChars),
     answer: ending.answer,
     last,
@@ -112,23 +148,29 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   if (agent.phase === 'ready') leaveQueues(step, agent.id);
   if (agent.phase === 'waiting') clearTimers(step, agent.id, 'rate');
   agent.turn = 0;
+  agent.last = turn;
+  agent.schema = 0;
+  agent.result = 0;
   agent.outcome = ending.outcome;
   agent.doing = firstLine(ending.text, limits.taskChars);
   setPhase(step, agent, 'idle');
   step.turnEnded(turn);
-  queueSteers(step, agent);
+  queueSteers(step, agent, turn);
   if (agent.halted !== 0 || !openQueued(step, agent)) step.looks.set(agent.id, false);
 }
 
-/** A steer that came too late for its turn, however that ended, becomes a turn of its own: no user text is lost (I11). */
-function queueSteers(step: Step, agent: AgentRecord): void {
+/**
+ * A steer that came too late for its turn, however that ended, becomes a turn of its own: no user text is lost (I11).
+ * Who sent it finds it by the turn that it was for, and by the key.
+ */
+function queueSteers(step: Step, agent: AgentRecord, late: number): void {
   for (let after = 0; ;) {
     const rows = step.store.range('inbox.agent', [agent.id], { after, limit: limits.slice });
     for (const row of rows) {
       after = row.id;
       if (row.kind !== 'steer') continue;
       step.store.remove('inbox', row.id);
-      queueTurn(step, agent, { text: row.text, sender: row.sender, key: null });
+      queueTurn(step, agent, { text: row.text, sender: row.sender, key: row.key, late });
     }
     if (rows.length < limits.slice) return;
   }
@@ -148,7 +190,7 @@ function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outco
     child: child.id,
     turn,
     outcome,
-    revision: child.revision,
+    revision: step.turn(turn).revision,
     via: null,
   });
 }

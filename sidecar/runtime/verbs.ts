@@ -8,11 +8,13 @@ import type { JsonObject } from '../protocol/json.ts';
 import { hasRoom } from './inbox.ts';
 import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
+import { listAgents } from './list.ts';
 import { openRequest } from './requests.ts';
 import { finishCall, setCall } from './results.ts';
 import { spawnProblem, startSpawn } from './spawn.ts';
 import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
+import { pinSchema, submitResult } from './typed.ts';
 import { startWait } from './waits.ts';
 
 /** Carries out a call of one of the runtime's tools. Its result comes now, or when what it waits for has come. */
@@ -30,7 +32,7 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
       begin(step, call);
       return startWait(step, agent, call, verb);
     case 'list_agents':
-      return done(listAgents(step, agent, verb.after));
+      return done(listAgents(step, agent, verb));
     case 'send_message':
       return sendMessage(step, agent, verb, { done, error });
     case 'followup_task':
@@ -38,8 +40,7 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
     case 'interrupt_agent':
       return interruptChild(step, agent, call, verb.agent);
     case 'submit_result':
-      step.store.update('turn', agent.turn, { result: JSON.stringify(verb.result) });
-      return done('Recorded. It is handed over when you end your turn.');
+      return submitResult(step, agent, call, verb.result);
     case 'ask_user': {
       setCall(step, call, { state: 'asking' });
       const { question, choices } = verb;
@@ -127,10 +128,12 @@ function followUp(
   if (child.closed !== 0) return say.error(`${child.name} is closed.`);
   if (child.queued >= limits.queuedTurns)
     return say.error(`${child.name} has ${child.queued} tasks in its queue. Wait for it.`);
+  const schema = pinSchema(step, verb.schema, child.profile);
+  if (typeof schema === 'string') return say.error(schema);
   const busy = child.phase !== 'idle';
-  queueTurn(step, child, { text: verb.task, sender: agent.id, key: null });
   child.halted = 0;
   child.revision += 1;
+  queueTurn(step, child, { text: verb.task, sender: agent.id, key: null, schema });
   if (!busy) openQueued(step, child);
   say.done(busy ? `${child.name} does it after what it is doing.` : `${child.name} has begun.`);
 }
@@ -157,27 +160,4 @@ function addressee(step: Step, agent: AgentRecord, name: string): AgentRecord | 
   };
   // Roots are not beside each other: they belong to different pieces of work.
   return named(agent.id) ?? (agent.parent === 0 ? undefined : named(agent.parent));
-}
-
-function listAgents(step: Step, agent: AgentRecord, after: string | null): string {
-  const from =
-    after === null ? undefined : step.store.range('agent.named', [agent.id, after], { limit: 1 })[0];
-  const rows = step.store.range('agent.children', [agent.id], {
-    after: from?.id ?? 0,
-    limit: limits.listAgents + 1,
-  });
-  if (rows.length === 0) return 'You have no agents.';
-  const lines = rows.slice(0, limits.listAgents).map((row) => {
-    const child = step.agent(row.id);
-    const state =
-      child.phase === 'idle'
-        ? (child.outcome ?? 'new')
-        : child.phase === 'waiting'
-          ? `waits (${child.why})`
-          : 'at work';
-    return `- ${child.name}: ${state}. ${child.doing}`;
-  });
-  if (rows.length > limits.listAgents)
-    lines.push(`More: list_agents with after "${rows[limits.listAgents - 1]?.name ?? ''}".`);
-  return lines.join('\n');
 }

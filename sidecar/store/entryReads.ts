@@ -24,9 +24,12 @@ interface Segment {
 
 interface StoredTurn extends TurnRecord {
   readonly name: string | null;
+  /** Number of the newest task that its agent was given. */
+  readonly newest: number | null;
 }
 
-const turnSelect = 'SELECT *, (SELECT name FROM agent WHERE agent.id = turn.agent) AS name FROM turn';
+const turnSelect = `SELECT *, (SELECT name FROM agent WHERE agent.id = turn.agent) AS name,
+  (SELECT revision FROM agent WHERE agent.id = turn.agent) AS newest FROM turn`;
 
 export class EntryReads {
   readonly #fork: Statement<{ forkAgent: number; forkEntry: number }>;
@@ -38,7 +41,8 @@ export class EntryReads {
   readonly #blobHead: Statement<{ form: string; size: number }>;
   readonly #blobPart: Statement<Uint8Array>;
   readonly #turn: Statement<StoredTurn>;
-  readonly #lastTurn: Statement<StoredTurn>;
+  readonly #turnsOf: Statement<{ turn: number; last: number }>;
+  readonly #late: Statement<{ id: number; key: string | null }>;
 
   constructor(database: Database) {
     const own = 'SELECT * FROM entry INDEXED BY "entry.agent" WHERE agent = +?';
@@ -53,9 +57,9 @@ export class EntryReads {
       .prepare<unknown[], Uint8Array>('SELECT substr(bytes, ?, ?) FROM blob WHERE id = ?')
       .pluck();
     this.#turn = database.prepare(`${turnSelect} WHERE turn.id = +?`);
-    this.#lastTurn = database.prepare(
-      `${turnSelect.replace('FROM turn', 'FROM turn INDEXED BY "turn.agent"')}
-        WHERE turn.agent = +? ORDER BY turn.id DESC LIMIT 1`,
+    this.#turnsOf = database.prepare('SELECT turn, last FROM agent WHERE id = ?');
+    this.#late = database.prepare(
+      'SELECT id, key FROM turn INDEXED BY "turn.late" WHERE late IS NOT NULL AND late = +? ORDER BY id LIMIT ? + 0',
     );
   }
 
@@ -111,8 +115,10 @@ export class EntryReads {
     return this.#result(this.#turn.get(id));
   }
 
+  /** The turn that the agent is in, else its last one that ended. */
   lastTurn(agent: number): TurnResult | undefined {
-    return this.#result(this.#lastTurn.get(agent));
+    const { turn, last } = this.#turnsOf.get(agent) ?? { turn: 0, last: 0 };
+    return this.turn(turn === 0 ? last : turn);
   }
 
   /** `wanted` bytes from an offset and a few more, so that the caller sees whether a character goes on. */
@@ -196,6 +202,10 @@ export class EntryReads {
       text: cut ? bytes.toString('utf8', 0, characterEnd(bytes, limits.resultTextBytes)) : whole,
       blob,
       result,
+      resultBytes: stored.result === null ? 0 : Buffer.byteLength(stored.result),
+      revision: stored.revision,
+      superseded: stored.revision < (stored.newest ?? 0),
+      late: this.#late.all(stored.id, limits.inboxSteers).map(({ id, key }) => ({ turn: turnId(id), key })),
     };
   }
 }

@@ -85,10 +85,26 @@ function touches(database: Database): void {
   `);
 }
 
+/** From 5 to 6: typed results, which task of the parent a turn answers, steers that came too late, and the last turn. */
+function typedResults(database: Database): void {
+  for (const column of ['schema', 'misses', 'result', 'last'])
+    database.exec(`ALTER TABLE agent ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+  for (const column of ['schema', 'revision'])
+    database.exec(`ALTER TABLE turn ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+  database.exec(`
+    ALTER TABLE turn ADD COLUMN late INTEGER;
+    CREATE INDEX "turn.late" ON turn (late) WHERE late IS NOT NULL;
+    UPDATE turn SET revision = ifnull((SELECT revision FROM agent WHERE agent.id = turn.agent), 0);
+    UPDATE turn SET result = NULL WHERE state = 'open';
+    UPDATE agent SET last = ifnull((SELECT max(turn.id) FROM turn INDEXED BY "turn.agent"
+      WHERE turn.agent = agent.id AND turn.state = 'ended' AND turn.last <> 0), 0);
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
-  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands, touches],
+  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands, touches, typedResults],
 };
 
 /**

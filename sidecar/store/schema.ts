@@ -5,12 +5,13 @@
 // bytes (DESIGN §6). The indexes are those of core/rows.ts and no others.
 // Not here: statements (writer.ts and the reads), and how an older store becomes this one (migrate.ts).
 
-import { indexes } from '../core/rows.ts';
-import type { IndexName, IndexSpec, TableName, Tables } from '../core/rows.ts';
+import { indexes } from '../core/indexes.ts';
+import type { IndexName, IndexSpec } from '../core/indexes.ts';
+import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -71,6 +72,10 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     rounds: integer,
     tries: integer,
     empties: integer,
+    schema: integer,
+    misses: integer,
+    result: integer,
+    last: integer,
     microUsd: integer,
     tokens: integer,
     bAgents: integer,
@@ -113,7 +118,10 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     answer: integer,
     last: integer,
     bytes: integer,
+    schema: integer,
+    revision: integer,
     told: integer,
+    late: integerOrNull,
     key: textOrNull,
     brief: text,
     text: textOrNull,

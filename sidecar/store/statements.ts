@@ -8,8 +8,9 @@
 // Not here: transactions and what an error means (writer.ts).
 
 import type DatabaseConstructor from 'better-sqlite3';
-import { indexes } from '../core/rows.ts';
-import type { IndexName, IndexSpec, RowOf, TableName, Tables } from '../core/rows.ts';
+import { indexes } from '../core/indexes.ts';
+import type { IndexName, IndexSpec, RowOf } from '../core/indexes.ts';
+import type { TableName, Tables } from '../core/rows.ts';
 import type { Page } from '../ports.ts';
 import { RoostError } from '../protocol/errors.ts';
 import { limits } from '../runtime/limits.ts';

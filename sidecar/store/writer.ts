@@ -8,8 +8,9 @@
 // Not here: opening (open.ts), the length of the WAL (wal.ts), what clients read (reads.ts).
 
 import type DatabaseConstructor from 'better-sqlite3';
-import { indexes } from '../core/rows.ts';
-import type { IndexName, RowOf, TableName, Tables } from '../core/rows.ts';
+import { indexes } from '../core/indexes.ts';
+import type { IndexName, RowOf } from '../core/indexes.ts';
+import type { TableName, Tables } from '../core/rows.ts';
 import type { CommitResult, Page, Store } from '../ports.ts';
 import { RoostError } from '../protocol/errors.ts';
 import { packBlob, unpackBlob } from './blobs.ts';

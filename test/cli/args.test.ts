@@ -38,6 +38,7 @@ test('run takes its options and everything behind -- as text', () => {
       parent: null,
       delivery: 'queue',
       detach: true,
+      schema: null,
       text: 'fix --it now',
     },
   );
@@ -155,6 +156,7 @@ test('fork, close, retry, budget, queue', () => {
     agent: 'lead',
     turn: 3,
     name: null,
+    schema: null,
     text: 'go on',
   });
   assert.deepEqual(command('close', 'lead'), { kind: 'close', agent: 'lead' });

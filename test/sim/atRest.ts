@@ -1,10 +1,12 @@
 // What must hold when nothing is left to happen: everybody has ended or is parked for a reason that a checker
 // accepts, nothing is held, and what was said arrived once.
 
+import { isDeepStrictEqual } from 'node:util';
 import { textOf } from '../../sidecar/core/answer.ts';
 import type { EntryBody } from '../../sidecar/protocol/entry.ts';
 import type { AgentRecord, EntryRecord, TurnRecord } from '../../sidecar/core/rows.ts';
 import { recount } from './recount.ts';
+import { fitsSchema } from './script.ts';
 import type { Sim } from './sim.ts';
 
 /** The first agent that is neither done nor parked for an accepted reason; null when there is none. */
@@ -89,7 +91,9 @@ function words(sim: Sim): Wrong | null {
         sim,
         agent,
         entries.map((each) => each.body),
-      ) ?? lastWords(sim, agent);
+      ) ??
+      lastWords(sim, agent) ??
+      handedIn(sim, agent, entries);
     if (found !== null) return found;
   }
   return messagesArrive(sim, transcripts);
@@ -182,8 +186,47 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
       (brief.startsWith('The profile "custom"') && sim.swarm.edits > 0) ||
       (brief.includes('refused the key') && sim.swarm.odds.wrongKey > 0) ||
       (brief.includes('no usable answer') && sim.swarm.odds.emptyAnswer + sim.swarm.odds.oddStop > 0) ||
+      (brief.startsWith('No result that fits its schema') && turn.schema !== 0) ||
       brief.startsWith('The turn was ended after');
     if (expected !== true) return odd('nothing that happened explains it');
+  }
+  return null;
+}
+
+/**
+ * A turn that came with a schema is done only with a result that fits it, which is the newest that was taken, and
+ * nothing was steered into the turn after it.
+ */
+function handedIn(
+  sim: Sim,
+  agent: Readonly<AgentRecord>,
+  entries: readonly { entry: Readonly<EntryRecord>; body: EntryBody }[],
+): Wrong | null {
+  for (const turn of sim.disk.rows('turn')) {
+    if (turn.agent !== agent.id || turn.state !== 'ended') continue;
+    const odd = (why: string): Wrong => ({
+      check: 'typed',
+      message: `turn ${turn.id} of agent ${agent.id}: ${why}`,
+    });
+    const result: unknown = turn.result === null ? null : JSON.parse(turn.result);
+    if (turn.schema !== 0 && turn.outcome === 'done' && result === null)
+      return odd('it is done without a result');
+    if (turn.schema !== 0 && result !== null && !fitsSchema(result))
+      return odd(`${turn.result ?? ''} does not fit its schema`);
+    if (result === null) continue;
+    const own = entries.filter(({ entry }) => entry.turn === turn.id);
+    const taken = own.findLastIndex(
+      ({ body }) => body.kind === 'result' && body.tool === 'submit_result' && body.status === 'ok',
+    );
+    const steered = own.findLastIndex(({ body }) => body.kind === 'user' && body.delivery === 'steer');
+    if (taken < steered) return odd('a steer came after the result that it hands over');
+    const answers = own.slice(0, taken).toReversed();
+    const key = own[taken]?.body.kind === 'result' ? own[taken].body.key : '';
+    const given = answers
+      .flatMap(({ body }) => (body.kind === 'answer' ? body.blocks : []))
+      .find((block) => block.kind === 'call' && block.key === key);
+    const input: unknown = given?.kind === 'call' ? JSON.parse(given.input) : null;
+    if (!isDeepStrictEqual(input, { result })) return odd('its result is not the newest that was taken');
   }
   return null;
 }

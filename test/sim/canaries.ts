@@ -31,6 +31,8 @@ export const canaries = {
   frameSkipped: 'a frame never reaches its client',
   newsLost: 'the hub of the follows does not hear of a commit',
   denialForgotten: 'a file that a person refused is kept as trusted',
+  wrongResultTaken: 'a result is taken that does not fit its schema',
+  supersededResultTaken: 'a result stays that was handed in before a message of its turn',
   placeTwice: 'an agent gets two places in the queue for a slot',
 } as const;
 
@@ -121,6 +123,20 @@ const switches: Partial<Record<Canary, Switch>> = {
     onUpdate('agent', (patch) => (sim.chance.hits(0.02) ? without(patch, 'bDone') : patch)),
   keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),
   denialForgotten: () => onInsert('trust', (row) => ({ ...row, verdict: 'trusted' })),
+  wrongResultTaken: () => ({
+    flush: (step) => {
+      const { schemas } = step.rt;
+      for (const blob of schemas.keys()) schemas.set(blob, { problemOf: () => null });
+    },
+  }),
+  supersededResultTaken: (sim) =>
+    onUpdate('agent', (patch, id) => {
+      const before = sim.disk.row('agent', id);
+      // Of an agent that goes on with its turn; at the end of one it is forgotten in any case.
+      return patch['result'] === 0 && patch['turn'] === undefined && before?.turn !== 0
+        ? without(patch, 'result')
+        : patch;
+    }),
   placeTwice: (sim) => ({
     flush: (step) => {
       const row = step.store.range('ready.root', ['model'], { limit: 1 })[0];

@@ -3,8 +3,9 @@
 // Promises: an index gives rows in SQLite's order; a column that SQLite's STRICT tables would refuse is refused.
 // Not here: transactions and faults (fakeStore.ts).
 
-import { indexes } from '../../sidecar/core/rows.ts';
-import type { IndexName, IndexSpec, TableName, Tables } from '../../sidecar/core/rows.ts';
+import { indexes } from '../../sidecar/core/indexes.ts';
+import type { IndexName, IndexSpec } from '../../sidecar/core/indexes.ts';
+import type { TableName, Tables } from '../../sidecar/core/rows.ts';
 import type { Page } from '../../sidecar/ports.ts';
 import { RoostError } from '../../sidecar/protocol/errors.ts';
 import { indexNames, tableNames, tables } from '../../sidecar/store/schema.ts';

@@ -7,8 +7,9 @@
 // SQLite would refuse is refused here too.
 // Not here: who decides when a fault happens (the simulator does, by seed).
 
-import { indexes } from '../../sidecar/core/rows.ts';
-import type { IndexName, RowOf, TableName, Tables } from '../../sidecar/core/rows.ts';
+import { indexes } from '../../sidecar/core/indexes.ts';
+import type { IndexName, RowOf } from '../../sidecar/core/indexes.ts';
+import type { TableName, Tables } from '../../sidecar/core/rows.ts';
 import type { CommitResult, Page, Store } from '../../sidecar/ports.ts';
 import { RoostError } from '../../sidecar/protocol/errors.ts';
 import { checkPage } from '../../sidecar/store/statements.ts';

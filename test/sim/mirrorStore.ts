@@ -4,7 +4,8 @@
 // Faults happen here and not in either store, so that both meet the same ones.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { IndexName, RowOf, TableName, Tables } from '../../sidecar/core/rows.ts';
+import type { IndexName, RowOf } from '../../sidecar/core/indexes.ts';
+import type { TableName, Tables } from '../../sidecar/core/rows.ts';
 import type { CommitResult, Page, Store } from '../../sidecar/ports.ts';
 import { RoostError } from '../../sidecar/protocol/errors.ts';
 import { SimulatedCrash, type CommitFault, type Faults, type FakeStore } from './fakeStore.ts';

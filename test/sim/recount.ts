@@ -217,11 +217,14 @@ function calls(disk: FakeDisk): string | null {
 
 /** Each turn of a child that ended has one outcome for its parent, and only a call with a result may have told it (I8). */
 function outcomes(disk: FakeDisk): string | null {
-  for (const { id, via, turn } of disk.rows('outcome')) {
+  for (const { id, via, turn, revision } of disk.rows('outcome')) {
     const call = via === null ? undefined : disk.row('call', via);
     if (via !== null && call?.state !== 'started' && call?.state !== 'done')
       return `outcome ${id} was told through call ${via}, which is ${call?.state}`;
-    if (disk.row('turn', turn)?.told !== id) return `turn ${turn} does not name its outcome ${id}`;
+    const told = disk.row('turn', turn);
+    if (told !== undefined && told.revision !== revision)
+      return `outcome ${id} answers task ${revision}, its turn ${told.revision}`;
+    if (told?.told !== id) return `turn ${turn} does not name its outcome ${id}`;
   }
   const count = countBy(disk.table('outcome').rows.values(), 'turn');
   for (const turn of disk.rows('turn')) {

@@ -2,7 +2,8 @@
 // and no clock enters, so the final words of every turn are known before it starts.
 //
 // A task reads "do NAME SIZE": SIZE agents may be started below it. A turn of it ends with "done NAME", or the
-// model declines when the script says so. Not here: faults, which the fake model adds.
+// model declines when the script says so. A task that comes with a schema hands in {of: NAME, round: N} before, after
+// some that do not fit, or first forgets it. Not here: faults, which the fake model adds.
 
 import type { Item } from '../../sidecar/ports.ts';
 import { hash } from './chance.ts';
@@ -20,51 +21,76 @@ export type Say =
 
 export const taskText = (name: string, size: number): string => `do ${name} ${size}`;
 
-const taskForm = /^do (\w+) (\d+)$/;
+/** The one schema there is, and what fits it, told apart by hand so that it can be held against what was taken. */
+export const schema = {
+  type: 'object',
+  properties: { of: { type: 'string' }, round: { type: 'integer' } },
+  required: ['of', 'round'],
+  additionalProperties: false,
+};
+
+export function fitsSchema(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
+  return typeof Reflect.get(value, 'of') === 'string' && Number.isInteger(Reflect.get(value, 'round'));
+}
+
+const taskForm = /^do (\w+) (\d+)(\n\n\[roost\] When you are done,.*)?$/s;
+const missing = '[roost] You have not handed in your result.';
+const superseded = '[roost] The result that you handed in is superseded';
 
 /** Where a conversation stands: its present turn's task, and how many answers it has got in this turn. */
 export interface Standing {
   /** Null: a turn that only hears how others ended. */
-  readonly task: { readonly name: string; readonly size: number } | null;
+  readonly task: { readonly name: string; readonly size: number; readonly typed: boolean } | null;
   readonly round: number;
+  /** A result of this turn was taken, and nothing has come since that it does not answer. */
+  readonly handedIn: boolean;
+  /** Results of this turn that were not taken, and times that it was asked for one. */
+  readonly wrong: number;
+  readonly asked: number;
 }
 
 export function standing(items: readonly Item[]): Standing {
-  let task: Standing['task'] = null;
-  let round = 0;
+  const at = { task: null as Standing['task'], round: 0, handedIn: false, wrong: 0, asked: 0 };
   let over = true;
+  const begin = (task: Standing['task']): void => {
+    Object.assign(at, { task, round: 0, handedIn: false, wrong: 0, asked: 0 });
+    over = false;
+  };
   for (const item of items) {
     if (item.kind === 'user') {
       const match = taskForm.exec(item.text);
       if (match !== null) {
-        task = { name: match[1] ?? '', size: Number(match[2]) };
-        round = 0;
+        begin({ name: match[1] ?? '', size: Number(match[2]), typed: match[3] !== undefined });
+      } else if (item.text.startsWith(missing)) {
+        at.asked += 1;
         over = false;
-      } else if (over) {
-        task = null;
-        round = 0;
-        over = false;
-      }
+      } else if (over) begin(null);
+      if (item.text.startsWith(superseded)) at.handedIn = false;
     } else if (item.kind === 'answer') {
       const calls = item.blocks.some((block) => block.kind === 'call');
       const final = item.blocks.some(
         (block) => block.kind === 'text' && /^(done|heard|no) /.test(block.text),
       );
-      if (calls) round += 1;
+      if (calls) at.round += 1;
       if (final && !calls) over = true;
+    } else if (item.tool === 'submit_result') {
+      if (item.ok) at.handedIn = true;
+      else at.wrong += 1;
     }
   }
-  return { task, round };
+  return at;
 }
 
 /** What the model says at this point. */
 export function say(seed: string, habits: Habits, at: Standing): Say {
-  const { task, round } = at;
+  const { task, round, handedIn } = at;
   if (task === null) return { kind: 'final', text: `heard ${round}` };
   const draw = (what: string): number => hash(seed, task.name, round, what) / 4294967296;
   const rounds = hash(seed, task.name, 'rounds') % 4;
   const refuses = hash(seed, task.name, 'refuses') / 4294967296 < habits.refuses;
   if (round >= rounds + (task.size > 0 ? 2 : 0)) {
+    if (task.typed && !handedIn && !refuses) return handIn(seed, task.name, at);
     return refuses
       ? { kind: 'refusal', text: `no ${task.name}` }
       : { kind: 'final', text: `done ${task.name}` };
@@ -81,6 +107,19 @@ export function say(seed: string, habits: Habits, at: Standing): Say {
   return { kind: 'calls', text: draw('words') < 0.5 ? `round ${round} of ${task.name}` : '', calls };
 }
 
+/** How often a task's result does not fit before it does, and whether it is forgotten at first. */
+export const wrongTimes = (seed: string, name: string): number =>
+  [0, 0, 0, 1, 2, 9][hash(seed, name, 'wrong') % 6] ?? 0;
+
+function handIn(seed: string, name: string, { round, wrong, asked }: Standing): Say {
+  if (asked === 0 && hash(seed, name, 'forgets') % 4 === 0) return { kind: 'final', text: `done ${name}` };
+  const right = { of: name, round };
+  const wrongs = [{ of: name }, { of: name, round: 0.5 }, { ...right, more: 1 }, { of: 7, round }, {}];
+  const result =
+    wrong < wrongTimes(seed, name) ? wrongs[hash(seed, name, wrong, 'how') % wrongs.length] : right;
+  return { kind: 'calls', text: '', calls: [{ tool: 'submit_result', input: { result } }] };
+}
+
 function spawn(seed: string, task: { name: string; size: number }): ScriptCall[] {
   const tasks: { task: string; name?: string }[] = [];
   let left = task.size;
@@ -92,19 +131,20 @@ function spawn(seed: string, task: { name: string; size: number }): ScriptCall[]
     tasks.push({ task: taskText(`${task.name}_${child}`, size), ...(named ? { name: `c${child}` } : {}) });
     left -= 1 + size;
   }
+  const typed = hash(seed, task.name, 'typed') % 3 === 0 ? { schema } : {};
   if (hash(seed, task.name, 'template') % 8 === 0) {
     const items = tasks.map((each) => each.task.slice(3));
-    return [{ tool: 'spawn_agent', input: { template: 'do {item}', items } }];
+    return [{ tool: 'spawn_agent', input: { template: 'do {item}', items, ...typed } }];
   }
   if (tasks.length > 1 && hash(seed, task.name, 'twice') % 4 === 0) {
     const half = Math.ceil(tasks.length / 2);
     return [tasks.slice(0, half), tasks.slice(half)].map((part) => ({
       tool: 'spawn_agent',
-      input: { tasks: part },
+      input: { tasks: part, ...typed },
     }));
   }
   const profile = hash(seed, task.name, 'profile') % 5 === 0 ? { profile: 'custom' } : {};
-  return [{ tool: 'spawn_agent', input: { tasks, ...profile } }];
+  return [{ tool: 'spawn_agent', input: { tasks, ...profile, ...typed } }];
 }
 
 function waits(draw: (what: string) => number, name: string): ScriptCall[] {
@@ -143,8 +183,10 @@ function verb(draw: (what: string) => number, name: string, round: number): Scri
   const to = draw('to') < 0.4 ? 'parent' : draw('to') < 0.8 ? child : 'nobody';
   if (kind < 0.5) return { tool: 'send_message', input: { to, text: `msg ${name} ${round}` } };
   if (kind < 0.7) return { tool: 'submit_result', input: { result: { of: name, round } } };
-  if (kind < 0.85)
-    return { tool: 'followup_task', input: { to: child, task: taskText(`${name}_f${round}`, 0) } };
+  if (kind < 0.85) {
+    const typed = draw('typed') < 0.3 ? { schema } : {};
+    return { tool: 'followup_task', input: { to: child, task: taskText(`${name}_f${round}`, 0), ...typed } };
+  }
   if (kind < 0.93) return { tool: 'interrupt_agent', input: { agent: child } };
   return { tool: 'wait_agent', input: { agents: ['nobody'] } };
 }
@@ -162,6 +204,9 @@ function brokenCall(draw: (what: string) => number, name: string): ScriptCall {
     { tool: 'wait_agent', input: '{"timeoutMs": 1e300}' },
     { tool: 'wait_agent', input: '{"timeoutMs": 1e999}' },
     { tool: 'list_agents', input: { after: 7 } },
+    { tool: 'list_agents', input: { results: true } },
+    { tool: 'spawn_agent', input: { tasks: [twin], schema: { type: 'object', patternProperties: {} } } },
+    { tool: 'submit_result', input: { result: 'done' } },
   ];
   return calls[Math.floor(draw('how') * calls.length)] ?? { tool: 'frobnicate', input: {} };
 }

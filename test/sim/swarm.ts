@@ -74,6 +74,8 @@ export interface Swarm {
   /** How often an answer's head tells the state of the provider's limits. */
   readonly tells: number;
   readonly budgets: number;
+  /** How often a person's task comes with a schema. */
+  readonly typed: number;
   readonly needsKey: boolean;
   readonly odds: Odds;
   readonly habits: Habits;
@@ -107,6 +109,7 @@ export function drawSwarm(chance: Chance): Swarm {
     scripted: chance.hits(0.5),
     tells: chance.pick([0, 0, 0.2, 1]),
     budgets: chance.pick([0, 0, 0.3, 1]),
+    typed: chance.pick([0, 0.3, 1]),
     needsKey: chance.hits(0.2),
     odds: calm ? quiet : odds,
     habits: drawHabits(chance),
@@ -190,6 +193,8 @@ function drawBounds(chance: Chance): Bounds {
     noticeOutcomes: chance.pick([1, 3, 100]),
     noticeBytes: chance.pick([400, 8192]),
     queuedTurns: chance.pick([1, 3, 1000]),
+    resultTries: chance.pick([1, 2, 5]),
+    schemasKept: chance.pick([1, 64]),
     inboxMessages: chance.pick([1, 3, 200]),
     inboxSteers: chance.pick([1, 50]),
     queuedEvents: chance.pick([20, 100_000]),

@@ -4,7 +4,8 @@
 // Promises: `open` says whether a transaction runs, so an effect that comes too early is seen.
 // Not here: the rows (fakeStore.ts), the faults (sim.ts decides them).
 
-import type { IndexName, RowOf, TableName, Tables } from '../../sidecar/core/rows.ts';
+import type { IndexName, RowOf } from '../../sidecar/core/indexes.ts';
+import type { TableName, Tables } from '../../sidecar/core/rows.ts';
 import type { CommitResult, Page, Store } from '../../sidecar/ports.ts';
 import { put, type FakeDisk, type Row } from './fakeDisk.ts';
 

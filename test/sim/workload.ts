@@ -10,7 +10,7 @@ import { agentId, callId, changeId, requestId, turnId } from '../../sidecar/prot
 import type { Params } from '../../sidecar/protocol/methods.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { News } from '../../sidecar/ports.ts';
-import { taskText } from './script.ts';
+import { schema, taskText } from './script.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
 
@@ -116,6 +116,7 @@ export class Workload {
       ...(chance.hits(0.5) ? { name } : {}),
       ...(below === 0 ? {} : { parent: agentId(below) }),
       ...(chance.hits(swarm.budgets) ? { budget: this.#budget() } : {}),
+      ...(chance.hits(swarm.typed) ? { schema } : {}),
     });
   }
 
@@ -147,7 +148,8 @@ export class Workload {
       delivery === 'steer' && chance.hits(0.7)
         ? `steer s${this.#serial}`
         : taskText(`s${this.#serial}`, chance.int(0, 2));
-    this.#call('agent/send', { agent: agentId(agent), text, delivery });
+    const typed = chance.hits(this.#sim.swarm.typed) && text.startsWith('do ') ? { schema } : {};
+    this.#call('agent/send', { agent: agentId(agent), text, delivery, ...typed });
     if (chance.hits(0.3)) this.#send();
   }
 

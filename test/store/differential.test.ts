@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { indexes } from '../../sidecar/core/rows.ts';
-import type { IndexName, TableName, Tables } from '../../sidecar/core/rows.ts';
+import { indexes } from '../../sidecar/core/indexes.ts';
+import type { IndexName } from '../../sidecar/core/indexes.ts';
+import type { TableName, Tables } from '../../sidecar/core/rows.ts';
 import type { Page, Store } from '../../sidecar/ports.ts';
 import { RoostError } from '../../sidecar/protocol/errors.ts';
 import { openStore } from '../../sidecar/store/open.ts';

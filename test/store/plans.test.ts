@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { indexes } from '../../sidecar/core/rows.ts';
-import type { IndexName, IndexSpec } from '../../sidecar/core/rows.ts';
+import { indexes } from '../../sidecar/core/indexes.ts';
+import type { IndexName, IndexSpec } from '../../sidecar/core/indexes.ts';
 import type { Page } from '../../sidecar/ports.ts';
 import { brokenSql, edgeSql } from '../../sidecar/store/doctor.ts';
 import { checks } from '../../sidecar/store/doctorChecks.ts';

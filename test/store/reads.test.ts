@@ -158,7 +158,7 @@ test('a turn’s result is the words of its answer, cut at 64 KB with the whole 
     usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 },
   });
   put(() => {
-    store.insert('agent', agentRow({ name: 'lead' }));
+    store.insert('agent', agentRow({ name: 'lead', phase: 'asking', turn: 3, last: 2 }));
     const short = store.insert('entry', entryRow(1, answer('short')));
     store.insert('turn', turnRow({ state: 'ended', outcome: 'done', answer: short, result: '{"n":1}' }));
     const blob = store.putBlob(JSON.stringify(answer(long)));
@@ -168,13 +168,20 @@ test('a turn’s result is the words of its answer, cut at 64 KB with the whole 
   });
   const first = reads.turn(1);
   assert.deepEqual(
-    [first?.text, first?.result, first?.name, first?.outcome, first?.blob],
-    ['short', { n: 1 }, 'lead', 'done', null],
+    [first?.text, first?.result, first?.resultBytes, first?.name, first?.outcome, first?.blob],
+    ['short', { n: 1 }, 7, 'lead', 'done', null],
   );
   const second = reads.turn(2);
   assert.equal(second?.text, long.slice(0, 64 * 1024));
   assert.equal(Number(second?.blob), 1);
   assert.deepEqual([Number(reads.lastTurn(1)?.turn), reads.lastTurn(1)?.outcome], [3, null]);
+  put(() => store.update('agent', 1, { phase: 'idle', turn: 0 }));
+  assert.equal(Number(reads.lastTurn(1)?.turn), 2);
+  put(() => store.insert('turn', turnRow({ late: 2, key: 'steer' })));
+  assert.deepEqual(reads.turn(2)?.late, [{ turn: 4, key: 'steer' }]);
+  assert.deepEqual([reads.turn(2)?.superseded, reads.turn(2)?.revision], [false, 0]);
+  put(() => store.update('agent', 1, { revision: 1 }));
+  assert.equal(reads.turn(2)?.superseded, true);
   assert.equal(reads.turn(9), undefined);
   assert.equal(reads.lastTurn(9), undefined);
 });

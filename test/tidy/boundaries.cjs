@@ -25,7 +25,7 @@ const adapter = ['protocol', 'core', 'ports', 'limits'];
 
 const layers = {
   protocol: { at: '^sidecar/protocol/', may: [] },
-  core: { at: '^sidecar/core/', may: ['protocol'], packages: ['diff'] },
+  core: { at: '^sidecar/core/', may: ['protocol'], packages: ['@cfworker/json-schema', 'diff'] },
   ports: { at: '^sidecar/ports\\.ts$', may: ['protocol', 'core'] },
   // Every bound is in one file, which imports nothing, so that the adapters can keep them without knowing the runtime.
   limits: { at: '^sidecar/runtime/limits\\.ts$', may: [] },

@@ -1,0 +1,68 @@
+// The ranges over the rows that are ever read. The store makes an index of each, and takes no query without one.
+
+import type { TableName, Tables } from './rows.ts';
+
+/**
+ * Every range that is ever read, by name: the columns compared for equality, then the row id ascending. `where`
+ * makes the index partial: only rows whose column has this value are in it.
+ */
+export interface IndexSpec {
+  readonly table: TableName;
+  readonly columns: readonly string[];
+  readonly where?:
+    | { readonly column: string; readonly is: string | number }
+    | { readonly column: string; readonly notNull: true };
+}
+
+export const indexes = {
+  'agent.children': { table: 'agent', columns: ['parent'] },
+  /** Children in attention order: needs-a-person first, then by id. */
+  'agent.ranked': { table: 'agent', columns: ['parent', 'rank'] },
+  'agent.named': { table: 'agent', columns: ['parent', 'name'] },
+  'agent.key': { table: 'agent', columns: ['key'], where: { column: 'key', notNull: true } },
+  'agent.asking': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'asking' } },
+  'agent.calling': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'calling' } },
+  'agent.waiting': { table: 'agent', columns: ['why'], where: { column: 'phase', is: 'waiting' } },
+  'agent.failed': { table: 'agent', columns: ['rank'], where: { column: 'rank', is: 3 } },
+  'turn.queued': { table: 'turn', columns: ['agent'], where: { column: 'state', is: 'queued' } },
+  'turn.agent': { table: 'turn', columns: ['agent'] },
+  'turn.late': { table: 'turn', columns: ['late'], where: { column: 'late', notNull: true } },
+  'turn.key': { table: 'turn', columns: ['key'], where: { column: 'key', notNull: true } },
+  'entry.agent': { table: 'entry', columns: ['agent'] },
+  'shared.hash': { table: 'shared', columns: ['hash'] },
+  'place.path': { table: 'place', columns: ['path'] },
+  'knowledge.place': { table: 'knowledge', columns: ['place'] },
+  'trust.hash': { table: 'trust', columns: ['hash'] },
+  'call.open': { table: 'call', columns: ['agent'], where: { column: 'open', is: 1 } },
+  'inbox.agent': { table: 'inbox', columns: ['agent'] },
+  'inbox.key': { table: 'inbox', columns: ['key'], where: { column: 'key', notNull: true } },
+  'wait.agent': { table: 'wait', columns: ['agent'] },
+  'waiting.turn': { table: 'waiting', columns: ['turn'] },
+  'waiting.wait': { table: 'waiting', columns: ['wait'] },
+  'outcome.parent': { table: 'outcome', columns: ['parent'] },
+  'outcome.via': { table: 'outcome', columns: ['via'], where: { column: 'via', notNull: true } },
+  'request.open': { table: 'request', columns: ['agent'], where: { column: 'state', is: 'open' } },
+  'request.allOpen': { table: 'request', columns: ['state'], where: { column: 'state', is: 'open' } },
+  /** What a person decided in a turn: an approval that was given, a denial that still holds (case 249). */
+  'request.turn': { table: 'request', columns: ['turn'] },
+  'change.agent': { table: 'change', columns: ['agent'] },
+  'change.path': { table: 'change', columns: ['agent', 'path'] },
+  /** Who has an undecided change of a file: the touch index. */
+  'change.file': { table: 'change', columns: ['path'], where: { column: 'state', is: 'open' } },
+  'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },
+  'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
+  /** A file has one verdict on its way at a time. */
+  'verdict.change': { table: 'verdict', columns: ['change'], where: { column: 'state', is: 'started' } },
+  'verdict.key': { table: 'verdict', columns: ['key'], where: { column: 'key', notNull: true } },
+  /** Read with `above` a root: the next root in turn that has work, so that no root starves another. */
+  'ready.root': { table: 'ready', columns: ['slot', 'urgency', 'root'] },
+  'ready.agent': { table: 'ready', columns: ['agent'] },
+  'timer.due': { table: 'timer', columns: ['due'] },
+  'timer.agent': { table: 'timer', columns: ['agent'] },
+  'provider.name': { table: 'provider', columns: ['name'] },
+  'answered.key': { table: 'answered', columns: ['key'] },
+  'process.started': { table: 'process', columns: ['started'] },
+} as const satisfies Record<string, IndexSpec>;
+
+export type IndexName = keyof typeof indexes;
+export type RowOf<I extends IndexName> = Tables[(typeof indexes)[I]['table']];
