@@ -38,7 +38,7 @@ export class Checks {
   readonly #named = new Map<string, number>();
   #pauseUntilMs = 0;
   /** Starts of others, by root that has a turn in the queue meanwhile. */
-  readonly #passedOver = new Map<number, number>();
+  readonly #passedOver = new Map<number, { readonly starts: number; readonly next: number }>();
   /** What each revision began its requests with, over all processes. */
   readonly #prefixes = new Map<number, string>();
   #lends = 0;
@@ -99,20 +99,23 @@ export class Checks {
    */
   #fair(agent: Readonly<AgentRecord>): void {
     const { disk, swarm } = this.#sim;
-    const waiting = new Map<number, number>();
+    const waiting = new Map<number, { urgency: number; next: number }>();
     for (const row of disk.table('ready').rows.values()) {
       if (row['slot'] !== 'model') continue;
-      const root = Number(row['root']);
-      waiting.set(root, Math.min(waiting.get(root) ?? 1, Number(row['urgency'])));
+      const [root, urgency] = [Number(row['root']), Number(row['urgency'])];
+      const known = waiting.get(root);
+      if (known === undefined || urgency < known.urgency) waiting.set(root, { urgency, next: row.id });
     }
     for (const root of this.#passedOver.keys()) if (!waiting.has(root)) this.#passedOver.delete(root);
     this.#passedOver.delete(agent.root);
     const most = 2 * (waiting.size + swarm.modelSlots) + 12;
-    for (const [root, urgency] of waiting) {
+    for (const [root, { urgency, next }] of waiting) {
       if (root === agent.root || urgency > agent.urgency) continue;
-      const passed = (this.#passedOver.get(root) ?? 0) + 1;
-      this.#passedOver.set(root, passed);
-      if (passed > most) this.#sim.fail('fair', `root ${root} waits while ${passed} turns of others started`);
+      const passed = this.#passedOver.get(root);
+      // A root whose next turn was taken up and could not pay had its turn.
+      const starts = passed?.next === next ? passed.starts + 1 : 1;
+      this.#passedOver.set(root, { starts, next });
+      if (starts > most) this.#sim.fail('fair', `root ${root} waits while ${starts} turns of others started`);
     }
   }
 
