@@ -20,14 +20,22 @@ if (name === undefined || !names.includes(name)) {
 
 const loaded: { readonly workload: Workload } = await import(path.join(folder, `${name}.ts`));
 const { workload } = loaded;
-const options = Object.fromEntries(
-  Object.entries(workload.options).map(([key, value]) => [
-    key,
-    { type: 'string' as const, default: String(value) },
-  ]),
-);
-const { values } = parseArgs({ args: rest, options });
+interface Option {
+  type: 'string';
+  default?: string;
+}
+const options: Record<string, Option> = {};
+for (const [key, value] of Object.entries(workload.options)) {
+  options[key] = { type: 'string', default: String(value) };
+}
+for (const key of Object.keys(workload.folders ?? {})) options[key] = { type: 'string' };
+const values: Record<string, unknown> = parseArgs({ args: rest, options }).values;
 const numbers = Object.fromEntries(Object.keys(workload.options).map((key) => [key, Number(values[key])]));
+const folders: Record<string, string> = {};
+for (const key of Object.keys(workload.folders ?? {})) {
+  const value = values[key];
+  if (typeof value === 'string') folders[key] = path.resolve(value);
+}
 
 const commit = execFileSync('git', ['-C', import.meta.dirname, 'rev-parse', '--short', 'HEAD'], {
   encoding: 'utf8',
@@ -37,7 +45,7 @@ process.stdout.write(`${workload.title}\n`);
 process.stdout.write(
   `commit ${commit}, Node ${process.versions.node}, ${os.type()} ${os.release()}, ${os.cpus().length} × ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB\n`,
 );
-process.stdout.write(`options ${JSON.stringify(numbers)}\n`);
-const result = await workload.run(numbers, (line) => process.stdout.write(`${line}\n`));
+process.stdout.write(`options ${JSON.stringify({ ...numbers, ...folders })}\n`);
+const result = await workload.run(numbers, (line) => process.stdout.write(`${line}\n`), folders);
 process.stdout.write(`${JSON.stringify({ workload: name, ...result })}\n`);
 process.exit(0);

@@ -49,7 +49,11 @@ export interface SidecarProcess {
   readonly store: string;
   readonly pid: number;
   readonly wire: Wire;
+  /** When its process was started, on this process's monotonic clock. */
+  readonly beganMs: number;
   close(): Promise<void>;
+  /** Ends it with SIGKILL, as a crash does, and keeps the store. Resolves when the kernel has let it go. */
+  kill(): Promise<void>;
 }
 
 export interface SidecarStart {
@@ -64,6 +68,7 @@ export async function startSidecarProcess({ store, args = [] }: SidecarStart = {
   const bundle = path.join(root, 'dist', 'sidecar.cjs');
   if (!existsSync(bundle)) throw new Error('There is no dist/sidecar.cjs. Run "npm run build" first.');
   const directory = store ?? mkdtempSync(path.join(os.tmpdir(), 'roost-bench-'));
+  const beganMs = performance.now();
   const child = spawn(process.execPath, [...sidecarFlags, bundle, '--store', directory, ...args], {
     env: environmentForSidecar(process.env),
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -75,6 +80,12 @@ export async function startSidecarProcess({ store, args = [] }: SidecarStart = {
     store: directory,
     pid: wire.hello.pid,
     wire,
+    beganMs,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+      wire.close();
+    },
     close: async () => {
       wire.close();
       child.kill();

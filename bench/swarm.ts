@@ -16,6 +16,8 @@ export interface SwarmOptions {
   readonly slots: number;
   readonly latencyMs: number;
   readonly say: (line: string) => void;
+  /** Where the store is made, and kept afterwards; none: a temporary one. */
+  readonly directory?: string;
 }
 
 export interface SwarmResult {
@@ -38,15 +40,15 @@ export interface SwarmResult {
 }
 
 /**
- * Runs roots × children to completion. The store is closed, measured and removed afterwards, unless `keep` takes the
- * world over.
+ * Runs roots × children to completion. The store is closed and measured afterwards, and removed unless it has a place
+ * of its own or `keep` takes the world over.
  */
 export async function runSwarm(
   options: SwarmOptions,
   keep?: (world: InProcess) => void,
 ): Promise<SwarmResult> {
   const { roots, children, slots, latencyMs, say } = options;
-  const directory = storeFolder();
+  const directory = options.directory ?? storeFolder();
   const script = swarmScript(children);
   const world = startInProcess({ script, modelSlots: slots, latencyMs, directory });
   const samples: number[] = [];
@@ -102,7 +104,7 @@ export async function runSwarm(
   for (const endMs = performance.now() + 10_000; existsSync(log) && performance.now() < endMs;)
     await sleep(10);
   const closed = { ...result, storeBytes: storeBytes(directory) };
-  rmSync(directory, { recursive: true, force: true });
+  if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
   return closed;
 }
 

@@ -5,10 +5,13 @@ export interface Workload {
   readonly title: string;
   /** Numeric options with their defaults, given as `--name value`. */
   readonly options: Readonly<Record<string, number>>;
+  /** Options that name a folder, with what each is for; absent unless given. */
+  readonly folders?: Readonly<Record<string, string>>;
   /** Keys of the last line. `say` prints a line for people. */
   run(
     options: Readonly<Record<string, number>>,
     say: (line: string) => void,
+    folders: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, number>>>;
 }
 

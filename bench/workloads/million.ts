@@ -6,8 +6,10 @@ import { round, type Workload } from '../workload.ts';
 export const workload: Workload = {
   title: 'million: roots × children to completion in one process, SQLite, durable acknowledgements',
   options: { roots: 10, children: 100_000, slots: 5_000, latencyMs: 200 },
-  run: async ({ roots = 1, children = 1, slots = 1, latencyMs = 0 }, say) => {
-    const result = await runSwarm({ roots, children, slots, latencyMs, say });
+  folders: { keep: 'where the store is left, for `reopen --store`' },
+  run: async ({ roots = 1, children = 1, slots = 1, latencyMs = 0 }, say, { keep }) => {
+    const kept = keep === undefined ? {} : { directory: keep };
+    const result = await runSwarm({ roots, children, slots, latencyMs, say, ...kept });
     return {
       seconds: round(result.seconds),
       cpuSeconds: round(result.cpuSeconds),

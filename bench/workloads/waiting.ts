@@ -4,15 +4,10 @@
 // Memory is that of the sidecar's whole process tree after it has settled, against the same sidecar before the
 // first agent. The slope between two runs is (privateMB₂ − privateMB₁) / (N₂ − N₁).
 
-import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { allWaiting, startFleet, useFixture } from '../fleet.ts';
 import { memoryOf, settledMemory } from '../memory.ts';
 import { startFixtureProcess, startSidecarProcess } from '../sidecar.ts';
-import type { Wire } from '../../sidecar/cli/connect.ts';
 import { round, type Workload } from '../workload.ts';
-
-/** Starts that wait for their acknowledgement at a time: 8 conversations are under way at most. */
-const startsAtOnce = 8;
 
 export const workload: Workload = {
   title: 'waiting: private memory with N agents that wait for a silent model',
@@ -22,30 +17,17 @@ export const workload: Workload = {
     const fixture = await startFixtureProcess(['--silent']);
     const sidecar = await startSidecarProcess({ args: ['--model-slots', String(agents)] });
     try {
-      await sidecar.wire.call('provider/set', {
-        name: 'bench',
-        dialect: 'anthropic',
-        baseUrl: fixture.tlsUrl,
-        keyless: true,
-        caFile: fixture.caFile,
-      });
+      await useFixture(sidecar.wire, fixture);
       const before = memoryOf(sidecar.pid);
       say(`before the first agent: ${round(before.privateMB)} MB private, ${round(before.pssMB)} MB PSS`);
-      await startAll(sidecar.wire, agents, conversation);
+      const fleet = { agents, bytes: conversation };
+      await startFleet(sidecar.wire, fleet);
       say(`${agents} agents started`);
-      // Each request is read to its last byte before it counts as waiting.
-      const bytes = agents * conversation;
-      let stats = await fixture.stats();
-      while (performance.now() < endMs) {
-        if ((stats['inFlight'] ?? 0) >= agents && (stats['requestBytes'] ?? 0) >= bytes) break;
-        await sleep(200);
-        stats = await fixture.stats();
-      }
-      say(
-        `${stats['inFlight'] ?? 0} requests wait, ${round((stats['requestBytes'] ?? 0) / 2 ** 20)} MB were read`,
-      );
+      const withinMs = endMs - performance.now();
+      const seen = await allWaiting(fixture, fleet, { withinMs, lookEveryMs: 200 });
+      say(`${seen.inFlight} requests wait, ${round(seen.requestBytes / 2 ** 20)} MB were read`);
       const after = await settledMemory(sidecar.pid, Math.max(0, endMs - performance.now()));
-      stats = await fixture.stats();
+      const stats = await fixture.stats();
       return {
         privateMB: round(after.privateMB),
         kbPerAgent: round(((after.privateMB - before.privateMB) * 1024) / agents),
@@ -61,24 +43,3 @@ export const workload: Workload = {
     }
   },
 };
-
-/** Starts the agents, each with a text of its own that no compression makes small. */
-async function startAll(wire: Wire, agents: number, bytes: number): Promise<void> {
-  let next = 0;
-  const startSome = async (): Promise<void> => {
-    while (next < agents) {
-      const name = `agent-${next++}`;
-      const text = randomBytes(Math.ceil((bytes * 3) / 4))
-        .toString('base64')
-        .slice(0, bytes);
-      await wire.call('agent/start', {
-        name,
-        text,
-        workspace: '/',
-        model: 'bench/any',
-        key: randomUUID(),
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: startsAtOnce }, startSome));
-}

@@ -7,6 +7,7 @@
 //   felt    A refusal at T1 and one at T2 mean an empty bucket at both, so what was accepted in between is what flowed
 //           in: that is the rate. From there it grows slowly, and faster the longer nobody refuses.
 //   ramp    A pool of which nothing is known starts with a few requests and doubles.
+//   resumed What was in flight when the last process ended had been let in: as many leave at once, and the ramp goes on there.
 //   pause   A refusal holds the whole pool, until the time the server named or for a doubling moment; requests that
 //           were sent before the pause and are refused in it count as the same refusal (cases 165, 166).
 //
@@ -71,6 +72,8 @@ export interface Pace {
   readonly measured: boolean;
   /** Output tokens of an answer, learned. */
   readonly output: number;
+  /** The rate comes from what the last process had in flight: a guess until somebody is refused. */
+  readonly resumed: boolean;
   /** About what was sent in the last second, and what of it nothing was told about yet. */
   readonly lately: number;
   readonly unheard: number;
@@ -119,9 +122,20 @@ export function newPace(nowMs: number, ramp: boolean, bounds: PaceBounds): Pace 
     refusedSince: 0,
     measured: false,
     output: firstOutput,
+    resumed: false,
     lately: 0,
     unheard: 0,
   };
+}
+
+/**
+ * One request more was in flight when the last process ended, and nobody waited for the pool: the provider had let all
+ * of them in, so as many may leave at once again. A first refusal takes that back.
+ */
+export function resumed(pace: Pace, bounds: PaceBounds): Pace {
+  if (pace.rate === null) return pace;
+  const rate = pace.rate + 1_000 / bounds.paceCreditMs;
+  return { ...pace, rate, credit: pace.credit + 1, resumed: true };
 }
 
 /** When a request may leave, by what is known now: `nowMs` or earlier means at once. */
@@ -249,6 +263,7 @@ export function refused(pace: Pace, refusal: Refusal, nowMs: number, bounds: Pac
     rate,
     credit: Math.min(0, now.credit),
     held: false,
+    resumed: false,
     pauseUntilMs: Math.max(pace.pauseUntilMs, nowMs + Math.ceil(pauseMs + jitterMs)),
     refusals: pace.refusals + 1,
     refusedAtMs: nowMs,
@@ -273,6 +288,7 @@ export function setBack(pace: Pace, nowMs: number): Pace {
 function cutRate(pace: Pace, ticket: Ticket, bounds: PaceBounds): number {
   const lowest = bounds.paceLowestRate;
   const { refused: before, rate } = pace;
+  if (pace.resumed) return bounds.paceFirstRate;
   if (before === null) return Math.max(lowest, (rate ?? pace.lately) / 2);
   const accepted = ticket.requests - before.requests - pace.refusedSince;
   const measured = (accepted * 1_000) / Math.max(1, ticket.atMs - before.atMs);

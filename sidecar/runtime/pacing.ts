@@ -5,7 +5,17 @@
 // come one by one. A pause of more than `paceParkMs` parks them instead, so that it is seen until when.
 // What a step changes is kept when it commits. Not here: who gets the slot (admit.ts).
 
-import { answered, heldBack, leaves, mayLeaveAtMs, newPace, refused, setBack, told } from '../core/pace.ts';
+import {
+  answered,
+  heldBack,
+  leaves,
+  mayLeaveAtMs,
+  newPace,
+  refused,
+  resumed,
+  setBack,
+  told,
+} from '../core/pace.ts';
 import type { Cost, Pace, Refusal, Ticket, Told } from '../core/pace.ts';
 import type { AgentRecord, ReadyRecord } from '../core/rows.ts';
 import { limits } from './limits.ts';
@@ -61,6 +71,16 @@ export function findLanes(step: Step): void {
     above = row.slot;
   }
   step.slots.lanes = [...found];
+}
+
+/**
+ * A request that the last process had in flight is asked again. Its provider had let it in, so it waits for no ramp:
+ * 5,000 that were in flight wait on the model again after one second instead of five. Where turns wait in the lane
+ * of the model a limit was felt, and the ramp finds it again.
+ */
+export function resume(step: Step, model: string): void {
+  const isHeld = step.store.range('ready.root', [laneOf(model)], { above: -1, limit: 1 }).length > 0;
+  if (!isHeld) keep(step, model, resumed(paceOf(step, model), limits));
 }
 
 /** Somebody waits for the pace of this model. */

@@ -10,7 +10,7 @@ import type { RecoverStage, RuntimeEvent } from './event.ts';
 import { inputOf } from './jobs.ts';
 import { settle } from './ledger.ts';
 import { limits } from './limits.ts';
-import { findLanes } from './pacing.ts';
+import { findLanes, resume } from './pacing.ts';
 import { quarantine } from './parking.ts';
 import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
@@ -90,6 +90,7 @@ function recovered(step: Step): void {
 function recoverAttempt(step: Step, agent: AgentRecord): void {
   settle(step, agent, { model: agent.model, usage: null });
   if (tooOften(step, agent)) return;
+  resume(step, agent.model);
   startRound(step, agent);
 }
 

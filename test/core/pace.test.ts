@@ -9,6 +9,7 @@ import {
   mayLeaveAtMs,
   newPace,
   refused,
+  resumed,
   told,
   type Pace,
   type Ticket,
@@ -56,6 +57,21 @@ test('one agent that asks again when it was answered is not held back', () => {
     pace = leaves(pace, cost, nowMs, limits);
     pace = answered(pace, pace.sent, 10);
   }
+});
+
+test('as many as were in flight leave at once in the next process, until the first refusal', () => {
+  let pace = newPace(0, true, limits);
+  for (let i = 0; i < 300; i++) pace = resumed(pace, limits);
+  const first = drain(pace, 0);
+  assert.equal(first.left, limits.paceFirstCredit + 300);
+  // Their next rounds too: answers come together when the requests did.
+  assert.ok(300 <= drain(first.pace, 1_000).left);
+  const { sent: ticket } = first.pace;
+  const after = refused(first.pace, { ticket, retryAtMs: null, random: 0 }, 500, limits);
+  assert.equal(after.rate, limits.paceFirstRate, 'it was a guess, and a wrong one');
+  const again = leaves(after, cost, 1_000, limits);
+  const lower = refused(again, { ticket: again.sent, retryAtMs: null, random: 0 }, 1_100, limits).rate;
+  assert.ok(lower !== null && lower < limits.paceFirstRate, 'from then on it is felt as any other');
 });
 
 test('a script is not held back', () => {

@@ -86,3 +86,30 @@ test('who waits in a lane when the process is killed goes on in the next one', (
   assert.deepEqual(new Set(phases(world)), new Set(['idle']));
   assert.deepEqual(world.bugs, []);
 });
+
+/** Agents of which so many are asking when the process is killed: how many ask again at once in the next one. */
+function askAgainAtOnce(agents: number, forMs: number): { asking: number; again: number; world: World } {
+  const world = new World({ answer: () => 'silent', paced: true, slots: { modelSlots: 1_000 } });
+  for (let i = 0; i < agents; i++) world.start(`task ${i}`);
+  world.run(forMs);
+  const asking = phases(world).filter((phase) => phase === 'asking').length;
+  world.requests.length = 0;
+  world.crash();
+  world.run();
+  return { asking, again: world.requests.length, world };
+}
+
+test('what was in flight when the process was killed is asked again at once, without a ramp', () => {
+  const { asking, again, world } = askAgainAtOnce(90, 5_000);
+  assert.deepEqual([asking, again], [90, 90]);
+  assert.deepEqual(world.bugs, []);
+});
+
+test('where turns waited for the pace of their model the next process finds the pace again by a ramp', () => {
+  const { asking, again, world } = askAgainAtOnce(90, 100);
+  assert.ok(limits.paceFirstCredit <= asking && asking < 90, `${asking} had asked`);
+  assert.equal(again, limits.paceFirstCredit);
+  world.run(5_000);
+  assert.equal(new Set(world.requests.map((request) => request.agent)).size, 90);
+  assert.deepEqual(world.bugs, []);
+});

@@ -19,6 +19,8 @@ export interface WorldOptions {
   /** What a tool does; the default says `ok`. */
   readonly tool?: (job: ToolJob) => ToolEvent | 'silent';
   readonly ask?: boolean;
+  /** The model is a real one: its pace is ramped up. */
+  readonly paced?: boolean;
 }
 
 interface Task {
@@ -143,7 +145,10 @@ export class World {
       log,
       model: {
         ask: (request, post) => this.ask(request, post),
-        info: (id) => ({ id, contextTokens: 200_000, outputTokens: 8_000, scripted: true }),
+        info: (id) => {
+          const scripted = this.options.paced !== true;
+          return { id, contextTokens: 200_000, outputTokens: 8_000, scripted };
+        },
         price: () => ({ input: 1_000_000, output: 2_000_000, cacheRead: 100_000, cacheWrite: 1_250_000 }),
         setProvider: () => undefined,
         list: () => undefined,
