@@ -197,8 +197,12 @@ class LatencyModel implements Model {
   list(): void {}
   setKey(): void {}
 
-  ready(): boolean {
-    return true;
+  lacks(): null {
+    return null;
+  }
+
+  pool(name: string) {
+    return { name, atOnce: null, ramp: false };
   }
 
   stop(): void {

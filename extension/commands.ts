@@ -29,6 +29,7 @@ export function registerCommands(ctx: Ctx, panels: Panels): void {
     if (agent !== undefined) panels.showAgent(agent, { focus: true });
   });
   ctx.command('roost.setKey', (given: unknown) => setKey(ctx, textField(given, 'provider')));
+  ctx.command('roost.useEditorModels', () => ctx.editorModels.consent());
   ctx.command('roost.restart', () => ctx.connection.restart());
   ctx.command('roost.showLog', () => ctx.output.show());
   ctx.command('roost.doctor', () => doctor(ctx));

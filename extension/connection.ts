@@ -12,7 +12,13 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 import type { Discovery } from '../sidecar/protocol/discovery.ts';
 import { RoostError } from '../sidecar/protocol/errors.ts';
 import type { Frame } from '../sidecar/protocol/frame.ts';
-import type { EditorAbility, MethodName, Params, Result } from '../sidecar/protocol/methods.ts';
+import type {
+  ClientNotifications,
+  EditorAbility,
+  MethodName,
+  Params,
+  Result,
+} from '../sidecar/protocol/methods.ts';
 import type { Connection as ConnectionState } from '../sidecar/protocol/panel.ts';
 import { build, protocolVersion } from '../sidecar/protocol/version.ts';
 import { limits } from './limits.ts';
@@ -108,6 +114,11 @@ export class Connection {
         this.#setup.log.info(`${method} is sent again after a lost connection`);
       }
     }
+  }
+
+  /** Tells the sidecar something unasked; nothing when there is none. */
+  notify<N extends keyof ClientNotifications>(notice: N, params: ClientNotifications[N]): void {
+    void this.#wire?.sendNotification(notice, params);
   }
 
   dispose(): void {

@@ -8,6 +8,7 @@ import type { ChangeRow } from '../sidecar/protocol/change.ts';
 import type { FleetState } from '../sidecar/protocol/fleet.ts';
 import { emptyFleet } from '../sidecar/protocol/fleet.ts';
 import { Connection } from './connection.ts';
+import { EditorModels } from './editorModels.ts';
 import { editorServices } from './editorServices.ts';
 import type { Log } from './log.ts';
 import { describe } from './log.ts';
@@ -25,6 +26,7 @@ export class Ctx {
   readonly log: Log;
   readonly paths = new Paths(process.platform);
   readonly secrets: Secrets;
+  readonly editorModels: EditorModels;
   readonly launcher: Launcher;
   readonly connection: Connection;
   readonly follows: Follows;
@@ -40,6 +42,13 @@ export class Ctx {
     this.output = this.own(vscode.window.createOutputChannel('Roost', { log: true }));
     this.log = this.output;
     this.secrets = new Secrets(extension.secrets, process.env);
+    this.editorModels = new EditorModels({
+      storage: extension.globalState,
+      access: extension.languageModelAccessInformation,
+      log: this.log,
+      offer: (offer) => this.connection.call('model/offer', offer),
+      said: (said) => this.connection.notify('editor/modelSaid', said),
+    });
     this.launcher = new Launcher({ script: this.file('dist/sidecar.cjs'), machine, log: this.log });
     this.connection = this.own(
       new Connection({

@@ -1,9 +1,10 @@
 // What this window does for the sidecar when it is asked: the text of unsaved buffers, edits of open documents,
-// keys. Each answers from what the editor holds; none opens an editor or takes the focus (case 238).
+// keys, models. Each answers from what the editor holds; none opens an editor or takes the focus (case 238).
 
 import { createHash } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { EditorMethods } from '../sidecar/protocol/methods.ts';
+import type { EditorModels } from './editorModels.ts';
 import type { EditorHandlers } from './wire.ts';
 import { describe } from './log.ts';
 import type { Log } from './log.ts';
@@ -13,11 +14,13 @@ import type { Secrets } from './secrets.ts';
 export interface EditorParts {
   readonly paths: Paths;
   readonly secrets: Secrets;
+  readonly editorModels: Pick<EditorModels, 'handlers'>;
   readonly log: Log;
 }
 
 export function editorServices(parts: EditorParts): EditorHandlers {
   return {
+    ...parts.editorModels.handlers,
     'editor/readText': ({ path }) => {
       const document = openDocument(parts.paths, path);
       return Promise.resolve({ text: document?.isDirty === true ? document.getText() : null });

@@ -68,10 +68,14 @@ function keepUp(ctx: Ctx): void {
   );
   ctx.own(
     ctx.connection.onState.on((state) => {
-      if (state.kind === 'connected') void sendProviders(ctx);
+      if (state.kind === 'connected') {
+        void sendProviders(ctx);
+        void ctx.editorModels.tell();
+      } else ctx.editorModels.disconnected();
       if (state.kind === 'failed') void ctx.complain(state.message);
     }),
   );
+  ctx.own(vscode.lm.onDidChangeChatModels(() => ctx.connected && void ctx.editorModels.tell()));
   ctx.own(
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('roost.sidecar.node')) ctx.launcher.forget();

@@ -1,6 +1,7 @@
 // Which model new agents get, and what is needed before one can be asked: a model that is known, and its key.
 
 import * as vscode from 'vscode';
+import { editorProvider } from '../sidecar/protocol/settings.ts';
 import type { ModelInfo, ProviderSpec } from '../sidecar/protocol/settings.ts';
 import type { Ctx } from './ctx.ts';
 import { describe } from './log.ts';
@@ -24,11 +25,13 @@ export interface Chosen {
   readonly scripted: boolean;
 }
 
-/** The model of new agents: the setting, the sidecar's default, or that of a provider with a key; else null. */
+/** The model of new agents: the setting, the sidecar's default, that of a provider with a key, or one of the editor; else null. */
 export async function modelOfNewAgents(ctx: Ctx): Promise<Chosen | null> {
   const { models, default: first } = await ctx.connection.call('model/list', {});
   const named = settings.model() === '' ? first : settings.model();
-  const model = named ?? (await modelByKey(ctx));
+  // What the person has lent of the editor comes last: it is a subscription, and not made for fleets.
+  const lent = models.find((each) => each.id.startsWith(`${editorProvider}/`))?.id ?? null;
+  const model = named ?? (await modelByKey(ctx)) ?? lent;
   return model === null ? null : { model, scripted: isScripted(model, models) };
 }
 
@@ -72,9 +75,11 @@ export async function offerKey(ctx: Ctx, model: string, message: string): Promis
 
 async function sayNoModel(message: string): Promise<void> {
   const set = t('Set API Key');
+  const use = t('Use Models of the Editor');
   const open = t('Open Settings');
-  const choice = await vscode.window.showErrorMessage(message, set, open);
+  const choice = await vscode.window.showErrorMessage(message, set, use, open);
   if (choice === set) await vscode.commands.executeCommand('roost.setKey');
+  if (choice === use) await vscode.commands.executeCommand('roost.useEditorModels');
   if (choice === open) await vscode.commands.executeCommand('workbench.action.openSettings', 'roost.');
 }
 

@@ -62,6 +62,15 @@ function serveEditor(wire: MessageConnection, editor: EditorHandlers): void {
   wire.onRequest('editor/secret', (params: EditorMethods['editor/secret']['params']) =>
     editor['editor/secret'](params),
   );
+  wire.onRequest('editor/modelPage', (params: EditorMethods['editor/modelPage']['params']) =>
+    editor['editor/modelPage'](params),
+  );
+  wire.onRequest('editor/modelAsk', (params: EditorMethods['editor/modelAsk']['params']) =>
+    editor['editor/modelAsk'](params),
+  );
+  wire.onRequest('editor/modelDrop', (params: EditorMethods['editor/modelDrop']['params']) =>
+    editor['editor/modelDrop'](params),
+  );
 }
 
 /** Null: nobody listens there. */

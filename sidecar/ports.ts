@@ -115,8 +115,19 @@ export interface Model {
   list(post: (models: readonly ModelInfo[]) => void): void;
   /** Gives a provider its key, in memory only. Null takes it away. `baseUrl` moves with the key (case 54). */
   setKey(provider: string, key: string | null, baseUrl?: string): void;
-  /** False when a request for this model would need a key that nobody gave. */
-  ready(model: string): boolean;
+  /** What a request for this model would lack: a key that nobody gave, or a window of the editor that has it. */
+  lacks(model: string): 'key' | 'editor' | null;
+  /** Models that share a provider's limits are one pool: they are paced together. */
+  pool(model: string): ModelPool;
+}
+
+export interface ModelPool {
+  /** The same for as long as its credential is; at most a few a provider. */
+  readonly name: string;
+  /** Requests that it takes at a time; null: as many as there are slots. */
+  readonly atOnce: number | null;
+  /** Whether it is asked slowly at first, because nothing is known of it. A script is never too fast by itself. */
+  readonly ramp: boolean;
 }
 
 // ---------------------------------------------------------------- tools

@@ -5,6 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 
 import { verbSpecs } from './core/verbs.ts';
+import type { EditorModels } from './model/editor.ts';
 import { createModel } from './model/model.ts';
 import { createClock } from './platform/clock.ts';
 import type { Log } from './platform/log.ts';
@@ -54,7 +55,7 @@ export interface Wired {
 export function wire(options: WireOptions): Wired {
   const { directory, log } = options;
   const store = openStore({ directory, durability: 'power' });
-  const model = knownModels(store.store);
+  const model = knownModels(store.store, () => server.models);
   const server = createServer({
     directory,
     nonce: options.nonce,
@@ -121,9 +122,9 @@ export function wire(options: WireOptions): Wired {
   };
 }
 
-/** Models of the providers that were set. */
-function knownModels(store: Store): Model {
-  const model = createModel();
+/** Models of the providers that were set, and those that editors lend. */
+function knownModels(store: Store, editors: () => EditorModels): Model {
+  const model = createModel({ editors });
   for (const { spec } of store.range('provider.name', [], { limit: limits.pageRows })) {
     const known: unknown = JSON.parse(spec);
     if (isProviderSpec(known)) model.setProvider(known);

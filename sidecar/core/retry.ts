@@ -9,6 +9,8 @@ export type AfterLoss =
   | { readonly kind: 'quarantine'; readonly message: string }
   /** Wait until the provider has a key that works. */
   | { readonly kind: 'key'; readonly message: string }
+  /** Ask again as soon as an editor's window can carry it; not the request's fault, so it is not counted. */
+  | { readonly kind: 'editor' }
   | { readonly kind: 'failed'; readonly message: string };
 
 export interface RetryFacts {
@@ -56,6 +58,8 @@ function rejected(outcome: Extract<ModelOutcome, { kind: 'rejected' }>, model: s
   switch (outcome.code) {
     case 'noKey':
       return { kind: 'key', message: outcome.message };
+    case 'noEditor':
+      return { kind: 'editor' };
     case 'wrongKey':
       return {
         kind: 'failed',

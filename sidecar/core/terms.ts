@@ -33,10 +33,11 @@ export type ModelOutcome =
   | { readonly kind: 'refused'; readonly retryAtMs: number | null; readonly message: string }
   /** The stream broke, the server was not reached or failed (5xx): asking again is safe. */
   | { readonly kind: 'cut'; readonly receivedBytes: number; readonly message: string }
-  /** Asking again with the same request cannot help. */
+  /** Asking again with the same request cannot help. `noEditor`: the window that carried it is gone. */
   | {
       readonly kind: 'rejected';
-      readonly code: 'contextTooLong' | 'badRequest' | 'wrongKey' | 'noKey' | 'noCredit' | 'modelUnknown';
+      readonly code:
+        'contextTooLong' | 'badRequest' | 'wrongKey' | 'noKey' | 'noEditor' | 'noCredit' | 'modelUnknown';
       readonly message: string;
     };
 

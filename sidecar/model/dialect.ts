@@ -106,7 +106,7 @@ export function pieces(head: string, request: ModelRequest, writer: ItemWriter, 
  * goes behind their results, a call without a result gets one, a result without a call is left out. Providers
  * answer 400 to each of these, for ever (case 99). Nothing changes in a conversation that is in order.
  */
-class Settled {
+export class Settled {
   private readonly open = new Map<string, string>();
   private held: Item[] = [];
 

@@ -3,9 +3,14 @@
 //
 // Connections are shared by all requests with one origin, one authority file and one key: never by two keys.
 
-import type { Cancel, Model, ModelEvent, ModelRequest } from '../ports.ts';
+import type { Cancel, Model, ModelEvent, ModelPool, ModelRequest } from '../ports.ts';
 import type { ModelOutcome } from '../core/terms.ts';
-import type { Dialect as DialectName, ModelInfo, ProviderSpec } from '../protocol/settings.ts';
+import {
+  editorProvider,
+  type Dialect as DialectName,
+  type ModelInfo,
+  type ProviderSpec,
+} from '../protocol/settings.ts';
 import { limits } from '../runtime/limits.ts';
 import { anthropic } from './anthropic.ts';
 import { Authorities } from './authorities.ts';
@@ -13,6 +18,7 @@ import { free, priceOf, sizesOf, type Price } from './catalog.ts';
 import { chat } from './chat.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dialect } from './dialect.ts';
+import { askEditor, noEditors, type EditorModels } from './editor.ts';
 import { Flight, type Line } from './flight.ts';
 import { Http1 } from './http1.ts';
 import { Http2 } from './http2.ts';
@@ -27,6 +33,8 @@ export interface ModelOptions {
   readonly patience?: Partial<Patience>;
   /** Pace of the deadlines. */
   readonly tickMs?: number;
+  /** The windows that lend models of their editor; asked for when used, so that they can be made later. */
+  readonly editors?: () => EditorModels;
 }
 
 /** Makes the Model port. It opens no connection and starts no timer before the first request. */
@@ -53,8 +61,10 @@ class Models implements Model {
   private listed: { readonly models: readonly ModelInfo[]; readonly atMs: number } = nothingListed;
   private readonly deadlines: Deadlines;
   private readonly patience: Patience;
+  private readonly editors: () => EditorModels;
 
   constructor(options: ModelOptions) {
+    this.editors = options.editors ?? (() => noEditors);
     this.deadlines = new Deadlines(options.tickMs ?? limits.deadlineTickMs);
     this.patience = {
       connectMs: limits.connectMs,
@@ -68,6 +78,10 @@ class Models implements Model {
 
   ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel {
     const provider = providerOf(request.model);
+    if (provider === editorProvider) {
+      const { deadlines, patience } = this;
+      return askEditor(request, { editors: this.editors(), deadlines, patience }, post);
+    }
     const spec = this.specs.get(provider);
     if (spec?.dialect === 'scripted') return this.script(spec).ask(request, post);
     const line = spec === undefined ? unknownProvider(request.model) : this.line(spec);
@@ -78,6 +92,7 @@ class Models implements Model {
   }
 
   info(model: string): ModelInfo | null {
+    if (providerOf(model) === editorProvider) return this.editorInfo(model);
     const spec = this.specs.get(providerOf(model));
     if (spec === undefined) return null;
     const scripted = spec.dialect === 'scripted';
@@ -91,6 +106,24 @@ class Models implements Model {
     return spec.dialect === 'scripted' || spec.keyless === true ? free : priceOf(spec.name, nameOf(model));
   }
 
+  /** Without a window nobody knows whether there is such a model: its agents wait for one. */
+  private editorInfo(model: string): ModelInfo | null {
+    const editors = this.editors();
+    const known = editors.find(nameOf(model));
+    if (known === null && (editors.offered().length > 0 || nameOf(model) === '')) return null;
+    const assumed = sizesOf(editorProvider, nameOf(model), false);
+    const contextTokens =
+      known === null || known.inputTokens === 0 ? assumed.contextTokens : known.inputTokens;
+    const { outputTokens } = assumed;
+    return {
+      id: model,
+      contextTokens,
+      outputTokens,
+      scripted: false,
+      ...(editors.swarms() ? {} : { alone: true }),
+    };
+  }
+
   setProvider(spec: ProviderSpec): void {
     this.specs.set(spec.name, spec);
     this.scripts.delete(spec.name);
@@ -100,11 +133,19 @@ class Models implements Model {
   list(post: (models: readonly ModelInfo[]) => void): void {
     const places = [...this.specs.values()].flatMap((spec) => this.listPlace(spec) ?? []);
     const freshUntilMs = this.listed.atMs + limits.modelListKeptMs;
-    if (performance.now() < freshUntilMs) return void setImmediate(() => post(this.listed.models));
+    const tell = (): void => post([...this.listed.models, ...this.lent()]);
+    if (performance.now() < freshUntilMs) return void setImmediate(tell);
     void Promise.all(places.map(listModels)).then((lists) => {
       this.listed = { models: lists.flat(), atMs: performance.now() };
-      post(this.listed.models);
+      tell();
     });
+  }
+
+  /** What editors lend changes with their windows, so it is not kept. */
+  private lent(): readonly ModelInfo[] {
+    return this.editors()
+      .offered()
+      .flatMap(({ id }) => this.info(`${editorProvider}/${id}`) ?? []);
   }
 
   /** Where the models of a provider are listed; null when it cannot be asked. */
@@ -133,12 +174,20 @@ class Models implements Model {
     this.forget(provider);
   }
 
-  ready(model: string): boolean {
-    const spec = this.specs.get(providerOf(model));
+  lacks(model: string): 'key' | 'editor' | null {
+    const provider = providerOf(model);
+    if (provider === editorProvider) return this.editors().offered().length === 0 ? 'editor' : null;
+    const spec = this.specs.get(provider);
     // Of a provider that does not exist no key is missing: asking says what is.
-    return (
-      spec === undefined || spec.dialect === 'scripted' || spec.keyless === true || this.keys.has(spec.name)
-    );
+    if (spec === undefined || spec.dialect === 'scripted' || spec.keyless === true) return null;
+    return this.keys.has(spec.name) ? null : 'key';
+  }
+
+  pool(model: string): ModelPool {
+    const provider = providerOf(model);
+    // All models of an editor are one subscription of one person.
+    if (provider === editorProvider) return { name: provider, atOnce: limits.editorRequests, ramp: true };
+    return { name: model, atOnce: null, ramp: this.specs.get(provider)?.dialect !== 'scripted' };
   }
 
   private script(spec: ProviderSpec): Script {

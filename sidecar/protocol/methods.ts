@@ -6,6 +6,7 @@
 
 import type { AgentRow, Budget, Isolation, Mode } from './agent.ts';
 import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.ts';
+import type { LmEnding, LmMessage, LmTool, ModelOffer } from './editorModel.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
 import type { AgentId, BlobId, CallId, ChangeId, EntryId, RequestId, TurnId } from './ids.ts';
 import type { Entry, Outcome } from './entry.ts';
@@ -320,6 +321,8 @@ export interface Methods {
   };
 
   'provider/set': { params: ProviderSpec; result: Record<string, never> };
+  /** Tells which of its editor's models a window may be asked for; the whole of it, each time that it changes. */
+  'model/offer': { params: ModelOffer; result: Record<string, never> };
   'model/list': {
     params: Record<string, never>;
     result: { readonly models: readonly ModelInfo[]; readonly default: string | null };
@@ -353,6 +356,24 @@ export interface EditorMethods {
     params: { readonly provider: string };
     result: { readonly key: string | null; readonly baseUrl?: string };
   };
+  /** A page of the conversation of a request, before it is asked. `request` is a number of the sidecar's. */
+  'editor/modelPage': {
+    params: { readonly request: number; readonly messages: readonly LmMessage[] };
+    result: Record<string, never>;
+  };
+  /** Asks a model of the editor with the pages that came. Answers when the answer is complete; `editor/modelSaid` tells it meanwhile. */
+  'editor/modelAsk': {
+    params: { readonly request: number; readonly model: string; readonly tools: readonly LmTool[] };
+    result: LmEnding;
+  };
+  /** Gives a request up, before or after it was asked. */
+  'editor/modelDrop': { params: { readonly request: number }; result: Record<string, never> };
+}
+
+/** Notifications from a client. */
+export interface ClientNotifications {
+  /** A piece of the answer to `editor/modelAsk`, as it comes. */
+  'editor/modelSaid': { readonly request: number; readonly text: string };
 }
 
 /** Notifications from the sidecar. */

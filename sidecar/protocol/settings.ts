@@ -21,4 +21,9 @@ export interface ModelInfo {
   readonly contextTokens: number;
   readonly outputTokens: number;
   readonly scripted: boolean;
+  /** Only agents that a person starts may use it, not those that an agent starts (case 178). */
+  readonly alone?: boolean;
 }
+
+/** Provider of the models that a person has in the editor: `vscode/copilot/gpt-4o`. It has no address and no key. */
+export const editorProvider = 'vscode';

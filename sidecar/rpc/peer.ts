@@ -25,6 +25,8 @@ export type EditorMethod = keyof EditorMethods;
 export interface PeerEvents {
   /** A call, hello included. What it throws or rejects with becomes the error that the client gets. */
   request(peer: Peer, method: string, params: unknown): unknown;
+  /** A notification. False: there is none such, or not with these params. */
+  notice(peer: Peer, method: string, params: unknown): boolean;
   /** The client has read what was waiting for it. */
   drained(peer: Peer): void;
   /** This side ends the connection: what is left of it is written, nothing more is heard. Told once, before `gone`. */
@@ -66,11 +68,16 @@ export class Peer {
     this.#connection.onRequest((method, params) => this.#answer(method, params));
     this.#connection.onError(([error]) => this.refuse(error.message));
     this.#connection.onClose(() => this.#leave());
-    this.#connection.onUnhandledNotification(({ method }) =>
-      this.refuse(`There is no notification ${method}.`),
-    );
+    this.#connection.onNotification((method, params) => {
+      if (!events.notice(this, method, params)) this.refuse(`There is no notification ${method}.`);
+    });
     socket.on('drain', () => events.drained(this));
     this.#connection.listen();
+  }
+
+  /** The connection has ended, or was told to. */
+  get isOver(): boolean {
+    return this.#ended;
   }
 
   /** Bytes that were sent to this client and that it has not read. */

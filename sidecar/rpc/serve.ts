@@ -17,6 +17,7 @@ import type { Host } from '../runtime/host.ts';
 import { limits } from '../runtime/limits.ts';
 import { createAnswers } from './answers.ts';
 import { Editors, type Buffers } from './editor.ts';
+import { EditorModels } from './editorModels.ts';
 import { Follows } from './follow.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
@@ -24,7 +25,7 @@ import { Peer } from './peer.ts';
 import { profileList } from './profiles.ts';
 import { realFolder } from './start.ts';
 import { TroubleWatch } from './trouble.ts';
-import { isMethod, validate } from './validate.ts';
+import { isMethod, validate, validateNotice } from './validate.ts';
 import { Waits } from './waits.ts';
 
 /** What the server uses of the runtime and of review; asked for at the first call, so that they can be made later. */
@@ -74,6 +75,8 @@ export interface Server {
   readonly clients: Clients;
   /** For tools and review: what editors have open. */
   readonly buffers: Buffers;
+  /** For models: those that editors lend. */
+  readonly models: EditorModels;
   /** Takes a new connection. */
   accept(socket: Socket): void;
   /** Connections, with and without hello. */
@@ -99,6 +102,7 @@ export function createServer(options: ServerOptions): Server {
     publish: server.publish(),
     clients: server.editors,
     buffers: server.editors,
+    models: server.models,
     accept: (socket) => server.accept(socket),
     clientCount: () => server.peers.size,
     usedMs: () => server.usedMs,
@@ -112,6 +116,7 @@ class Serving {
   /** Connections that this side ends and that are not gone yet: they take nobody's place. */
   readonly #leaving = new Set<Peer>();
   readonly editors: Editors;
+  readonly models = new EditorModels();
   readonly follows: Follows;
   usedMs: number;
   readonly #options: ServerOptions;
@@ -166,6 +171,7 @@ class Serving {
     this.#lastId += 1;
     const peer = new Peer(this.#lastId, socket, {
       request: (from, method, params) => this.#request(from, method, params),
+      notice: (from, method, params) => this.#notice(from, method, params),
       drained: (from) => this.follows.drained(from),
       ending: (from) => {
         this.peers.delete(from);
@@ -225,6 +231,14 @@ class Serving {
     }
   }
 
+  /** Only pieces of answers come unasked, and only of those that a window was asked for. */
+  #notice(peer: Peer, method: string, params: unknown): boolean {
+    if (method !== 'editor/modelSaid' || peer.hello === null) return false;
+    const said = validateNotice(method, params);
+    if (said !== null) this.models.said(peer, said.request, said.text);
+    return said !== null;
+  }
+
   #dispatch(peer: Peer, method: string, params: unknown): unknown {
     if (isMethod(method)) return this.#call(peer, method, params);
     throw new RoostError(
@@ -273,6 +287,11 @@ class Serving {
       'profile/list': async (params) => {
         const workspace = await realFolder(params.workspace);
         return profileList(this.#options.reads, workspace, await this.#options.look(workspace));
+      },
+      'model/offer': (offer, peer) => {
+        this.models.offer(peer, offer);
+        this.#options.behind().host.post({ kind: 'editors', after: 0 });
+        return {};
       },
       'store/info': () => this.#info(),
       shutdown: () => {
@@ -377,6 +396,7 @@ class Serving {
     this.peers.delete(peer);
     this.#leaving.delete(peer);
     this.editors.remove(peer);
+    this.models.remove(peer);
     this.follows.drop(peer);
     this.#waits.drop(peer);
     this.usedMs = this.#clock.monotonicMs();

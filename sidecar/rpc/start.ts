@@ -9,13 +9,13 @@ import type { Params } from '../protocol/methods.ts';
 import type { Clients, Model } from '../ports.ts';
 
 export interface StartChecks {
-  readonly model: Pick<Model, 'info' | 'ready' | 'setKey'>;
+  readonly model: Pick<Model, 'info' | 'lacks' | 'setKey'>;
   readonly clients: Clients;
 }
 
 /**
  * The parameters with the folder's real path.
- * @throws RoostError `workspace/missing`, `model/unknown`, `model/noKey`.
+ * @throws RoostError `workspace/missing`, `model/unknown`, `model/noKey`, `editor/none`.
  */
 export async function checkStart(
   params: Params<'agent/start'>,
@@ -58,7 +58,14 @@ async function checkModel(model: string, { model: models, clients }: StartChecks
         'or set the provider first (setting roost.providers, or roost run --provider).',
     );
   }
-  if (models.ready(model)) return;
+  const lacks = models.lacks(model);
+  if (lacks === null) return;
+  if (lacks === 'editor') {
+    throw new RoostError(
+      'editor/none',
+      `No window lends models of its editor. Open VS Code and run "Roost: Use Models of the Editor" there, or choose another model than ${model}.`,
+    );
+  }
   const secret = await new Promise<{ readonly key: string; readonly baseUrl?: string } | null>((resolve) =>
     clients.secret(provider, resolve),
   );

@@ -10,7 +10,8 @@ import { RoostError } from '../protocol/errors.ts';
 import * as ids from '../protocol/ids.ts';
 import type { Channel } from '../protocol/frame.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import type { EditorMethods, MethodName, Methods, Params } from '../protocol/methods.ts';
+import type { LmEnding, LmPart, ModelOffer } from '../protocol/editorModel.ts';
+import type { ClientNotifications, EditorMethods, MethodName, Methods, Params } from '../protocol/methods.ts';
 import type { TreeQuery } from '../protocol/tree.ts';
 import { limits } from '../runtime/limits.ts';
 
@@ -129,6 +130,32 @@ const provider = v.pipe(
   ),
 );
 
+// What came as JSON is JSON: only that it is an object is left to see.
+const jsonObject = v.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
+
+const offer: Schema<ModelOffer> = v.strictObject({
+  models: v.pipe(
+    v.array(v.strictObject({ id: name, name, inputTokens: count })),
+    v.maxLength(limits.modelsListed),
+  ),
+  swarms: v.boolean(),
+});
+
+const answerPart: Schema<LmPart> = v.variant('kind', [
+  v.strictObject({ kind: v.literal('text'), text: v.string() }),
+  v.strictObject({ kind: v.literal('call'), key: v.string(), tool: v.string(), input: jsonObject }),
+]);
+
+const lmEnding: Schema<LmEnding> = v.variant('kind', [
+  v.strictObject({
+    kind: v.literal('answer'),
+    parts: v.pipe(v.array(answerPart), v.maxLength(limits.answerBlocks)),
+  }),
+  v.strictObject({ kind: v.literal('error'), code: v.string(), message: v.string() }),
+]);
+
 const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   hello,
   ping: nothing,
@@ -206,6 +233,7 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     trusted: v.boolean(),
     key,
   }),
+  'model/offer': offer,
   'model/list': nothing,
   'store/info': nothing,
   'store/doctor': nothing,
@@ -222,7 +250,26 @@ export const editorResults: EditorResults = {
     key: v.nullable(v.pipe(v.string(), v.maxLength(limits.nameChars))),
     baseUrl: v.exactOptional(name),
   }),
+  'editor/modelPage': nothing,
+  'editor/modelAsk': lmEnding,
+  'editor/modelDrop': nothing,
 };
+
+type ClientNotice = keyof ClientNotifications;
+
+const notices: { readonly [N in ClientNotice]: Schema<ClientNotifications[N]> } = {
+  'editor/modelSaid': v.strictObject({ request: id, text: v.string() }),
+};
+
+/** What a client tells unasked, checked; null when the wire has no such notification, or not with these params. */
+export function validateNotice<N extends ClientNotice>(
+  notice: N,
+  params: unknown,
+): ClientNotifications[N] | null {
+  const schema: Schema<ClientNotifications[N]> = notices[notice];
+  const parsed = v.safeParse(schema, params, { abortEarly: true });
+  return parsed.success ? parsed.output : null;
+}
 
 /** Whether the wire has this method. */
 export function isMethod(method: string): method is MethodName {

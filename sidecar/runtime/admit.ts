@@ -1,10 +1,20 @@
 // Admission: free slots are given away, to those who want one now and then to those who wait (DESIGN §8). Who may
-// not ask yet waits in the lane of its model, and takes no slot while it does (I5).
+// not ask yet waits in the lane of its pool, and takes no slot while it does (I5).
 
 import type { AgentRecord } from '../core/rows.ts';
 import { startCommand } from './calls.ts';
 import { limits } from './limits.ts';
-import { closeLane, holdBack, isLongPause, laneOf, leaveAtMs, parkForPause, waitForPace } from './pacing.ts';
+import {
+  closeLane,
+  holdBack,
+  isFull,
+  isLongPause,
+  laneOf,
+  leaveAtMs,
+  parkForPause,
+  poolOf,
+  waitForPace,
+} from './pacing.ts';
 import { enqueue, nextIn, take, takeNext } from './queue.ts';
 import { startAttempt } from './rounds.ts';
 import type { Step } from './step.ts';
@@ -54,48 +64,63 @@ function shareOfLanes(step: Step, free: number): number {
   return step.slots.lanesFirst ? 1 : 0;
 }
 
-/** A slot is free: the agent asks, behind those who wait for the pace of its model, and when that allows it. */
+/** A slot is free: the agent asks, behind those who wait for the pace of its pool, and when that allows it. */
 function start(step: Step, agent: AgentRecord): void {
-  const paced = step.rt.model.ready(agent.model);
-  const waits = step.slots.lanes.includes(agent.model) || step.nowMs < leaveAtMs(step, agent);
-  if (paced && waits) waitForPace(step, agent);
+  if (step.rt.model.lacks(agent.model) === null && mustWait(step, agent)) waitForPace(step, agent);
   else startAttempt(step, agent);
+}
+
+function mustWait(step: Step, agent: AgentRecord): boolean {
+  const pool = poolOf(step, agent);
+  const { lanes } = step.slots;
+  return lanes.includes(pool.name) || isFull(step, pool) || step.nowMs < leaveAtMs(step, agent);
 }
 
 /** Returns how many it served, at most `most`: at first lanes leave half of the slots to turns that wait for no pace. */
 function serveLanes(step: Step, most: number): number {
   step.paceAtMs = null;
   let served = 0;
-  for (const model of step.slots.lanes) served += serveLane(step, model, most - served);
+  for (const lane of step.slots.lanes) served += serveLane(step, lane, most - served);
   return served;
 }
 
-function serveLane(step: Step, model: string, most: number): number {
+function serveLane(step: Step, lane: string, most: number): number {
   const { slots, rt } = step;
   let served = 0;
   while (slots.modelUsed < rt.options.modelSlots && served < most) {
-    const row = nextIn(step, laneOf(model));
+    const row = nextIn(step, laneOf(lane));
     if (row === undefined) {
-      closeLane(step, model);
+      closeLane(step, lane);
       break;
     }
     step.lookingAt = row.agent;
     const agent = step.agent(row.agent);
-    const isLong = isLongPause(step, agent.model);
-    const atMs = rt.model.ready(agent.model) ? leaveAtMs(step, agent) : step.nowMs;
-    if (step.nowMs < atMs && !isLong) {
-      holdBack(step, agent.model);
-      const soonestMs = Math.max(atMs, step.nowMs + limits.paceTickMs);
-      step.paceAtMs = Math.min(step.paceAtMs ?? soonestMs, soonestMs);
-      break;
-    }
+    if (agent.phase === 'ready' && isHeld(step, agent, lane)) break;
     take(step, row);
     served += 1;
     if (agent.phase !== 'ready') continue;
-    if (isLong) parkForPause(step, agent);
+    const pool = poolOf(step, agent);
+    // It was given another model since, or its provider another key: it goes to the lane of its pool.
+    if (pool.name !== lane) step.wanting.add(agent.id);
+    else if (isLongPause(step, pool)) parkForPause(step, agent);
     else startAttempt(step, agent);
   }
   return served;
+}
+
+/** Whether the first of a lane must stay in it; notes when it may be looked at again. */
+function isHeld(step: Step, agent: AgentRecord, lane: string): boolean {
+  const pool = poolOf(step, agent);
+  if (pool.name !== lane || step.rt.model.lacks(agent.model) !== null) return false;
+  const atMs = leaveAtMs(step, agent);
+  const waits = step.nowMs < atMs && !isLongPause(step, pool);
+  if (waits) {
+    holdBack(step, pool);
+    const soonestMs = Math.max(atMs, step.nowMs + limits.paceTickMs);
+    step.paceAtMs = Math.min(step.paceAtMs ?? soonestMs, soonestMs);
+  }
+  // The end of one of those in flight is an event, and the end of each event looks here again.
+  return waits || isFull(step, pool);
 }
 
 /**

@@ -12,6 +12,7 @@ import { hasRoom } from './inbox.ts';
 import { interruptAgent } from './interrupt.ts';
 import { placeOf } from './knowledge.ts';
 import { limits } from './limits.ts';
+import { childModelProblem, modelFor } from './models.ts';
 import { landing, pinProfile, profileNames, type PinWish } from './profiles.ts';
 import { finishCall } from './results.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
@@ -44,9 +45,10 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
   const pinned = pinProfile(step, pinWish(place, params));
   const schema = pinned === null ? 0 : pinSchema(step, params.schema, pinned.blob);
   if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
-  const model = params.model ?? pinned?.revision.model ?? parent?.model ?? step.rt.options.defaultModel;
-  if (pinned === null || model === null) return; // startProblem has spoken
+  if (pinned === null) return; // startProblem has spoken
   const { revision } = pinned;
+  const model = modelFor(step, { named: params.model ?? null, revision, parent });
+  if (model === null) return;
   const wanted = params.name ?? nameFrom(params.text);
   const { agent, turn } = bear(step, {
     parent: parent?.id ?? 0,
@@ -116,13 +118,17 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
       message: `There is no profile "${params.profile ?? ''}" for ${params.workspace}. There are: ${profileNames(step, place)}.`,
     };
   }
+  const named = params.model ?? null;
   if (params.parent !== undefined) {
     const parent = step.findAgent(params.parent);
     if (parent === undefined)
       return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
     const spawn = spawnProblem(step, parent, 1);
     if (spawn !== null) return { code: 'budget/spent', message: spawn };
-  } else if ((params.model ?? profile.revision.model ?? step.rt.options.defaultModel) === null) {
+    const model = modelFor(step, { named, revision: profile.revision, parent });
+    const problem = model === null ? null : childModelProblem(step, model);
+    if (problem !== null) return { code: 'model/unknown', message: problem };
+  } else if (modelFor(step, { named, revision: profile.revision, parent: null }) === null) {
     return {
       code: 'model/unknown',
       message:

@@ -60,6 +60,8 @@ export type RuntimeEvent =
   | { readonly kind: 'verdictWritten'; readonly verdict: number; readonly done: ReviewDone }
   /** A client that offers secrets came, or gave a key: agents that wait for a key look again. */
   | { readonly kind: 'keys' }
+  /** A window says which of its editor's models may be asked: agents that wait for one look again, from this id on. */
+  | { readonly kind: 'editors'; readonly after: number }
   /** The command of this call waits inside Roost (or no longer does): its slot is lent out meanwhile (I5). */
   | { readonly kind: 'lend'; readonly call: CallId; readonly lent: boolean }
   /** A client in the command of this call is about to be told how these turns ended: each is told once (I8). */

@@ -1,4 +1,4 @@
-// The routing table of events: one switch, checked for completeness.
+// The routing table of events: one switch for clients' wishes, one for all else, each checked for completeness.
 
 import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
 import { onAnswer, onAnswerMany } from './answers.ts';
@@ -37,6 +37,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onVerdictWritten(step, event.verdict, event.done);
     case 'keys':
       return onKeys(step);
+    case 'editors':
+      return wakeWaiting(step, 'editor', event.after);
     case 'keysMore':
       return wakeWaiting(step, 'key', event.after);
     case 'budgetsMore':
@@ -127,8 +129,8 @@ function onKeys(step: Step): void {
   wakeWaiting(step, 'key', 0);
 }
 
-/** Agents that wait for a key or for held budget look again, a slice at a time. Those with an open request wait for the person. */
-function wakeWaiting(step: Step, why: 'key' | 'budget', after: number): void {
+/** Agents that wait for a key, an editor or held budget look again, a slice at a time. Those with an open request wait for the person. */
+function wakeWaiting(step: Step, why: keyof typeof wakeMore, after: number): void {
   const rows = step.store.range('agent.waiting', [why], { after, limit: limits.slice });
   for (const row of rows) {
     step.lookingAt = row.id;
@@ -139,8 +141,11 @@ function wakeWaiting(step: Step, why: 'key' | 'budget', after: number): void {
   }
   const last = rows.at(-1);
   if (rows.length < limits.slice || last === undefined) return;
-  step.after(() => step.rt.post({ kind: why === 'key' ? 'keysMore' : 'budgetsMore', after: last.id }));
+  step.after(() => step.rt.post({ kind: wakeMore[why], after: last.id }));
 }
+
+/** The event that goes on with the next slice. */
+const wakeMore = { key: 'keysMore', editor: 'editors', budget: 'budgetsMore' } as const;
 
 function onAlarm(step: Step): void {
   for (const timer of takeDue(step)) {

@@ -95,6 +95,7 @@ class Loop implements Host {
         modelUsed: 0,
         commandUsed: 0,
         modelQueue: true,
+        inPool: {},
         lanes: [],
         lanesFirst: false,
         commandQueue: true,

@@ -6,6 +6,7 @@ import { agentId } from '../protocol/ids.ts';
 import { isOurs, releaseCall, takeUp } from './calls.ts';
 import { limits } from './limits.ts';
 import { tellAgain } from './notices.ts';
+import { comesBack } from './pacing.ts';
 import { leaveQueues } from './queue.ts';
 import { withdrawRequests } from './requests.ts';
 import { finishCall } from './results.ts';
@@ -61,7 +62,7 @@ function giveUpAttempt(step: Step, agent: AgentRecord): void {
   settle(step, agent, { model: asking?.model ?? agent.model, usage: null });
   // One of the last process that recovery has not taken up holds no slot of this one.
   if (asking?.attempt !== agent.attempts) return;
-  step.slots.modelUsed -= 1;
+  comesBack(step, asking.pool);
   step.after(() => {
     rt.asking.get(agent.id)?.cancel();
     rt.asking.delete(agent.id);

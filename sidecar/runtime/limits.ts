@@ -336,6 +336,8 @@ export const limits = {
   errorMessageChars: 600,
   /** Characters held back while an encoder looks for the end of a conversation; past them a cache mark is left out. */
   cacheTailChars: 256 * 1024,
+  /** Requests to models of the editor at a time: a subscription for one person's typing, and its windows stay usable. */
+  editorRequests: 4,
   /** Bytes of a script of the scripted provider. A longer one is refused. */
   scriptBytes: 4 * 1024 * 1024,
 

@@ -11,6 +11,7 @@ import type {
   Cancel,
   Clock,
   Model,
+  ModelPool,
   Publish,
   Random,
   Review,
@@ -30,7 +31,9 @@ export interface Slots {
   /** Whether rows of `ready` may wait for this slot; false once a look found none. A count would cost O(rows) at start. */
   modelQueue: boolean;
   commandQueue: boolean;
-  /** Models in whose lanes turns wait for their pace. */
+  /** Model requests in flight of pools that take only so many at a time. Copied when changed. */
+  inPool: Readonly<Record<string, number>>;
+  /** Pools in whose lanes turns wait for their pace. */
   lanes: readonly string[];
   /** Who gets a single free slot: lanes and the queue take turns. */
   lanesFirst: boolean;
@@ -93,6 +96,8 @@ export interface Asking {
   readonly attempt: number;
   readonly model: string;
   readonly cancel: Cancel;
+  /** The pool that it was counted in: its key, and with it its pool, may change meanwhile. */
+  readonly pool: ModelPool;
   /** What its pool had been sent when it left. */
   readonly ticket: Ticket;
   /** For who begins to look in the middle; null while the model is silent, as most of many agents wait. */
@@ -117,7 +122,7 @@ export interface Runtime extends Ports {
   readonly lookedMs: Map<number, number>;
   /** Result schemas by blob, at most limits.schemasKept. */
   readonly schemas: Map<number, ResultSchema>;
-  /** What was learned of the pace of each model. Lost with the process: it is learned again. */
+  /** What was learned of the pace of each pool. Lost with the process: it is learned again. */
   readonly paces: Map<string, Pace>;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
   readonly askingKey: Set<string>;

@@ -1,6 +1,7 @@
-// Pacing: what the runtime keeps of core/pace.ts, one value a model, and the lanes in which turns wait for it.
+// Pacing: what the runtime keeps of core/pace.ts, one value a pool, and the lanes in which turns wait for it. Models
+// that share a provider's limits are one pool and share its lane.
 //
-// A turn that may not ask yet stays `ready`, as a row of the queue in the lane of its model, in its order; the
+// A turn that may not ask yet stays `ready`, as a row of the queue in the lane of its pool, in its order; the
 // first of each lane decides when the one alarm rings. So ten thousand turns wait without a timer of their own and
 // come one by one. A pause of more than `paceParkMs` parks them instead, so that it is seen until when.
 // What a step changes is kept when it commits. Not here: who gets the slot (admit.ts).
@@ -18,6 +19,7 @@ import {
 } from '../core/pace.ts';
 import type { Cost, Pace, Refusal, Ticket, Told } from '../core/pace.ts';
 import type { AgentRecord, ReadyRecord } from '../core/rows.ts';
+import type { ModelPool } from '../ports.ts';
 import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
 import { parkUntil } from './parking.ts';
@@ -27,35 +29,55 @@ import type { Step } from './step.ts';
 
 const lanePrefix = 'pace:';
 
-export const laneOf = (model: string): ReadyRecord['slot'] => `${lanePrefix}${model}`;
+export const laneOf = (pool: string): ReadyRecord['slot'] => `${lanePrefix}${pool}`;
+
+export const poolOf = (step: Step, agent: AgentRecord): ModelPool => step.rt.model.pool(agent.model);
 
 /** When the agent's next request may leave; now or earlier: at once. */
 export function leaveAtMs(step: Step, agent: AgentRecord): number {
-  const pace = paceOf(step, agent.model);
+  const pace = paceOf(step, poolOf(step, agent));
   return mayLeaveAtMs(pace, costOf(step, agent, pace), step.nowMs, limits);
 }
 
-/** The agent's request leaves. */
-export function leave(step: Step, agent: AgentRecord): Ticket {
-  const pace = paceOf(step, agent.model);
+/** Whether the pool has as many requests in flight as it takes; the end of one of them is an event. */
+export const isFull = (step: Step, { name, atOnce }: ModelPool): boolean =>
+  atOnce !== null && atOnce <= (step.slots.inPool[name] ?? 0);
+
+/** The agent's request leaves, and takes a slot until `comesBack`. */
+export function leave(step: Step, agent: AgentRecord, pool: ModelPool): Ticket {
+  const pace = paceOf(step, pool);
   const next = leaves(pace, costOf(step, agent, pace), step.nowMs, limits);
-  keep(step, agent.model, next);
+  keep(step, pool, next);
+  step.slots.modelUsed += 1;
+  count(step, pool, 1);
   return next.sent;
 }
 
-/** The agent waits for the pace of its model: in its lane, or parked when the pause is long. */
+/** A request has ended or was given up: its slot is free. */
+export function comesBack(step: Step, pool: ModelPool): void {
+  step.slots.modelUsed -= 1;
+  count(step, pool, -1);
+}
+
+function count(step: Step, { name, atOnce }: ModelPool, by: 1 | -1): void {
+  if (atOnce === null) return;
+  step.slots.inPool = { ...step.slots.inPool, [name]: (step.slots.inPool[name] ?? 0) + by };
+}
+
+/** The agent waits for the pace of its pool, or for room in it: in its lane, or parked when the pause is long. */
 export function waitForPace(step: Step, agent: AgentRecord): void {
+  const pool = poolOf(step, agent);
   const { lanes } = step.slots;
-  if (isLongPause(step, agent.model)) return parkForPause(step, agent);
-  if (!lanes.includes(agent.model)) step.slots.lanes = [...lanes, agent.model];
-  const { model, urgency, root, id } = agent;
-  enqueue(step, { slot: laneOf(model), urgency, root, agent: id, call: 0 });
-  holdBack(step, model);
+  if (isLongPause(step, pool)) return parkForPause(step, agent);
+  if (!lanes.includes(pool.name)) step.slots.lanes = [...lanes, pool.name];
+  const { urgency, root, id } = agent;
+  enqueue(step, { slot: laneOf(pool.name), urgency, root, agent: id, call: 0 });
+  holdBack(step, pool);
 }
 
 /** Nobody waits in a lane any more. */
-export function closeLane(step: Step, model: string): void {
-  step.slots.lanes = step.slots.lanes.filter((each) => each !== model);
+export function closeLane(step: Step, pool: string): void {
+  step.slots.lanes = step.slots.lanes.filter((each) => each !== pool);
 }
 
 /**
@@ -76,60 +98,59 @@ export function findLanes(step: Step): void {
 /**
  * A request that the last process had in flight is asked again. Its provider had let it in, so it waits for no ramp:
  * 5,000 that were in flight wait on the model again after one second instead of five. Where turns wait in the lane
- * of the model a limit was felt, and the ramp finds it again.
+ * of the pool a limit was felt, and the ramp finds it again.
  */
-export function resume(step: Step, model: string): void {
-  const isHeld = step.store.range('ready.root', [laneOf(model)], { above: -1, limit: 1 }).length > 0;
-  if (!isHeld) keep(step, model, resumed(paceOf(step, model), limits));
+export function resume(step: Step, agent: AgentRecord): void {
+  const pool = poolOf(step, agent);
+  const isHeld = step.store.range('ready.root', [laneOf(pool.name)], { above: -1, limit: 1 }).length > 0;
+  if (!isHeld) keep(step, pool, resumed(paceOf(step, pool), limits));
 }
-
-/** Somebody waits for the pace of this model. */
-export function holdBack(step: Step, model: string): void {
-  const pace = paceOf(step, model);
-  if (!pace.held) keep(step, model, heldBack(pace));
+/** Somebody waits for the pace of this pool. */
+export function holdBack(step: Step, pool: ModelPool): void {
+  const pace = paceOf(step, pool);
+  if (!pace.held) keep(step, pool, heldBack(pace));
 }
 
 /** Whether the provider asked for a pause that is worth showing. */
-export const isLongPause = (step: Step, model: string): boolean =>
-  paceOf(step, model).pauseUntilMs - step.nowMs >= limits.paceParkMs;
+export const isLongPause = (step: Step, pool: ModelPool): boolean =>
+  paceOf(step, pool).pauseUntilMs - step.nowMs >= limits.paceParkMs;
 
 export function parkForPause(step: Step, agent: AgentRecord): void {
-  parkUntil(step, agent, 'rate', paceOf(step, agent.model).pauseUntilMs);
+  parkUntil(step, agent, 'rate', paceOf(step, poolOf(step, agent)).pauseUntilMs);
 }
 
 /** An attempt was answered. */
-export function paceAnswered(step: Step, model: string, ticket: Ticket, outputTokens: number): void {
-  keep(step, model, answered(paceOf(step, model), ticket, outputTokens));
+export function paceAnswered(step: Step, pool: ModelPool, ticket: Ticket, outputTokens: number): void {
+  keep(step, pool, answered(paceOf(step, pool), ticket, outputTokens));
 }
 
-/** An attempt was refused: a pause of all who use the model. */
-export function paceRefused(step: Step, model: string, refusal: Refusal): void {
-  keep(step, model, refused(paceOf(step, model), refusal, step.nowMs, limits));
+/** An attempt was refused: a pause of all who use the pool. */
+export function paceRefused(step: Step, pool: ModelPool, refusal: Refusal): void {
+  keep(step, pool, refused(paceOf(step, pool), refusal, step.nowMs, limits));
 }
 
 /** Headers told the state of limits, outside of a step: nothing durable hangs on it. */
-export function hearLimits(rt: Runtime, model: string, reading: Told): void {
-  const pace = rt.paces.get(model);
-  if (pace !== undefined) rt.paces.set(model, told(pace, reading, rt.clock.nowMs(), limits));
+export function hearLimits(rt: Runtime, pool: ModelPool, reading: Told): void {
+  const pace = rt.paces.get(pool.name);
+  if (pace !== undefined) rt.paces.set(pool.name, told(pace, reading, rt.clock.nowMs(), limits));
 }
 
-function paceOf(step: Step, model: string): Pace {
-  const known = step.paces.get(model) ?? step.rt.paces.get(model);
+function paceOf(step: Step, pool: ModelPool): Pace {
+  const known = step.paces.get(pool.name) ?? step.rt.paces.get(pool.name);
   if (known !== undefined && step.nowMs < known.atMs) {
-    keep(step, model, setBack(known, step.nowMs));
-    return paceOf(step, model);
+    keep(step, pool, setBack(known, step.nowMs));
+    return paceOf(step, pool);
   }
-  // A script is never too fast by itself.
-  return known ?? newPace(step.nowMs, step.rt.model.info(model)?.scripted === false, limits);
+  return known ?? newPace(step.nowMs, pool.ramp, limits);
 }
 
-function keep(step: Step, model: string, pace: Pace): void {
+function keep(step: Step, pool: ModelPool, pace: Pace): void {
   if (step.paces.size === 0) {
     step.after(() => {
       for (const [each, next] of step.paces) step.rt.paces.set(each, next);
     });
   }
-  step.paces.set(model, pace);
+  step.paces.set(pool.name, pace);
 }
 
 function costOf(step: Step, agent: AgentRecord, pace: Pace): Cost {

@@ -83,6 +83,7 @@ function recovered(step: Step): void {
   step.after(() => {
     step.rt.post({ kind: 'keysMore', after: 0 });
     step.rt.post({ kind: 'trustMore', after: 0 });
+    step.rt.post({ kind: 'editors', after: 0 });
   });
 }
 
@@ -90,7 +91,7 @@ function recovered(step: Step): void {
 function recoverAttempt(step: Step, agent: AgentRecord): void {
   settle(step, agent, { model: agent.model, usage: null });
   if (tooOften(step, agent)) return;
-  resume(step, agent.model);
+  resume(step, agent);
   startRound(step, agent);
 }
 

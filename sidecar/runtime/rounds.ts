@@ -12,12 +12,12 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import { agentId, attemptId, type AgentId } from '../protocol/ids.ts';
-import type { ModelOutcome, ModelRequest, ToolSpec } from '../ports.ts';
+import type { ModelOutcome, ModelPool, ModelRequest, ToolSpec } from '../ports.ts';
 import { prepareCall } from './calls.ts';
 import { openAttempt, settle } from './ledger.ts';
 import { limits } from './limits.ts';
 import { providerOf, type Runtime, type Said } from './memory.ts';
-import { hearLimits, leave, paceAnswered, paceRefused } from './pacing.ts';
+import { comesBack, hearLimits, leave, paceAnswered, paceRefused, poolOf } from './pacing.ts';
 import { cannotPay, parkUntil, quarantine, waitForKey } from './parking.ts';
 import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
@@ -33,8 +33,10 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
   const pinned = pinnedProfile(step, agent.profile);
   if (pinned.revision.provisional) return settleRevision(step, agent, pinned.revision);
-  const provider = providerOf(agent.model);
-  if (!rt.model.ready(agent.model)) return waitForKey(step, agent, provider);
+  const lacks = rt.model.lacks(agent.model);
+  if (lacks === 'key') return waitForKey(step, agent, providerOf(agent.model));
+  // A window that comes with what is missing is an event of its own.
+  if (lacks === 'editor') return setPhase(step, agent, 'waiting', 'editor');
   takeIn(step, agent);
   const info = rt.model.info(agent.model);
   const input = Math.ceil((agent.bytes + pinned.bytes) / limits.bytesPerToken);
@@ -48,7 +50,6 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   if (held.kind !== 'held') return cannotPay(step, agent, held);
   const attempt = openAttempt(step, agent, held);
   setPhase(step, agent, 'asking');
-  step.slots.modelUsed += 1;
   const request: ModelRequest = {
     attempt: attemptId(attempt),
     agent: agentId(agent.id),
@@ -59,19 +60,20 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
     maxOutputTokens: held.outputTokens,
     pages: pagesOf(rt.store, agent),
   };
-  const ticket = leave(step, agent);
-  step.after(() => ask(rt, request, ticket));
+  const pool = poolOf(step, agent);
+  const ticket = leave(step, agent, pool);
+  step.after(() => ask(rt, request, pool, ticket));
 }
 
-function ask(rt: Runtime, request: ModelRequest, ticket: Ticket): void {
+function ask(rt: Runtime, request: ModelRequest, pool: ModelPool, ticket: Ticket): void {
   const { agent, attempt, model } = request;
   const cancel = rt.model.ask(request, (event) => {
     if (event.kind === 'end') rt.post({ kind: 'modelEnd', agent, attempt, outcome: event.outcome });
-    else if (event.kind === 'limits') hearLimits(rt, model, { ...event, ticket });
+    else if (event.kind === 'limits') hearLimits(rt, pool, { ...event, ticket });
     else if (event.kind === 'text') hearSaid(rt, agent, { text: event.text, thinking: '' });
     else hearSaid(rt, agent, { text: '', thinking: event.text });
   });
-  rt.asking.set(agent, { attempt, model, cancel, ticket, said: null });
+  rt.asking.set(agent, { attempt, model, cancel, pool, ticket, said: null });
 }
 
 /** Tells and keeps a piece of an answer. The pieces are the model's own strings; joined here they are not copied. */
@@ -121,11 +123,12 @@ export function onModelEnd(
   const { attempt, outcome } = ended;
   const agent = step.findAgent(ended.agent);
   if (agent?.phase !== 'asking' || agent.attempts !== attempt) return;
-  step.slots.modelUsed -= 1;
   const asking = step.rt.asking.get(agent.id);
   const ticket = asking?.ticket;
   // The agent may have been given another model while this one was at work.
   const model = asking?.model ?? agent.model;
+  const pool = asking?.pool ?? poolOf(step, agent);
+  comesBack(step, pool);
   step.turnsUnderWay.add(agent.id);
   step.after(() => {
     step.rt.asking.delete(agent.id);
@@ -133,7 +136,7 @@ export function onModelEnd(
   });
   agent.crashes = 0;
   if (outcome.kind === 'answer') {
-    if (ticket !== undefined) paceAnswered(step, model, ticket, outcome.usage.output);
+    if (ticket !== undefined) paceAnswered(step, pool, ticket, outcome.usage.output);
     settle(step, agent, { model, usage: outcome.usage });
     onAnswer(step, agent, attempt, outcome);
     return;
@@ -144,7 +147,7 @@ export function onModelEnd(
   if (outcome.kind !== 'refused') return onLoss(step, agent, outcome);
   // The pool's business: the agent waits with all others, and is not the one that counts.
   const { retryAtMs } = outcome;
-  if (ticket !== undefined) paceRefused(step, model, { ticket, retryAtMs, random: step.rt.random.next() });
+  if (ticket !== undefined) paceRefused(step, pool, { ticket, retryAtMs, random: step.rt.random.next() });
   startRound(step, agent);
 }
 
@@ -164,6 +167,9 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Loss): void {
       return parkUntil(step, agent, 'timer', next.atMs);
     case 'key':
       return waitForKey(step, agent, provider);
+    case 'editor':
+      // Another window may have it; without one the agent waits.
+      return startRound(step, agent);
     case 'quarantine':
       return quarantine(step, agent, next.message);
     case 'failed':

@@ -11,6 +11,7 @@ import { openCall } from './calls.ts';
 import { inputOf } from './jobs.ts';
 import { isFresh } from './knowledge.ts';
 import { limits } from './limits.ts';
+import { childModelProblem, modelFor } from './models.ts';
 import { landing, pinProfile, profileNames } from './profiles.ts';
 import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
@@ -131,7 +132,8 @@ function batchProblem(step: Step, agent: AgentRecord, verb: SpawnVerb): string |
     if (names.has(name)) return `Two tasks are named "${name}". Names must differ.`;
     names.add(name);
   }
-  return spawnProblem(step, agent, verb.tasks.length);
+  const model = modelFor(step, { named: verb.model, revision: pin.revision, parent: agent }) ?? agent.model;
+  return childModelProblem(step, model) ?? spawnProblem(step, agent, verb.tasks.length);
 }
 
 /** The next slice of a batch whose call is still open. */
@@ -180,7 +182,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
     parent: agent.id,
     sender: agent.id,
     profile: pinned.blob,
-    model: verb.model ?? revision.model ?? agent.model,
+    model: modelFor(step, { named: verb.model, revision, parent: agent }) ?? agent.model,
     isolation: verb.isolation ?? landing(step, agent, { place: agent.place, revision }),
     mode: modeBelow(agent.mode, revision.mode),
     place: agent.place,

@@ -19,6 +19,7 @@ import { refuse } from './agents.ts';
 import type { ClientEvent } from './event.ts';
 import { knowledgeOf, setTrust, trustingIn } from './knowledge.ts';
 import { limits } from './limits.ts';
+import { modelFor } from './models.ts';
 import { landing, pinnedProfile, pinProfile, profileNames } from './profiles.ts';
 import { openRequest, withdrawRequests } from './requests.ts';
 import type { Step } from './step.ts';
@@ -48,7 +49,7 @@ const gone = (step: Step, agent: AgentRecord, { name }: Revision): string =>
 function adopt(step: Step, agent: AgentRecord, revision: Revision, choices: Choices): void {
   const parent = agent.parent === 0 ? null : step.agent(agent.parent);
   agent.isolation = choices.isolation ?? landing(step, parent, { place: agent.place, revision });
-  agent.model = choices.model ?? revision.model ?? agent.model;
+  agent.model = modelFor(step, { named: choices.model ?? null, revision, parent }) ?? agent.model;
   const mode = parent === null ? (revision.mode ?? 'ask') : modeBelow(parent.mode, revision.mode);
   agent.mode = choices.mode ?? mode;
 }

@@ -6,7 +6,7 @@ import { Connection } from '../../extension/connection.ts';
 import type { State } from '../../extension/connection.ts';
 import { limits } from '../../extension/limits.ts';
 import { agentId } from '../../sidecar/protocol/ids.ts';
-import { FakeSidecar, quietLog, refusal, temporaryStore } from './fakeSidecar.ts';
+import { FakeSidecar, quietLog, refusal, temporaryStore, noModels } from './fakeSidecar.ts';
 
 let sidecar: FakeSidecar;
 let connection: Connection;
@@ -40,6 +40,7 @@ function connect(launch: (store: string) => ReturnType<FakeSidecar['start']>): C
       'editor/readText': ({ path }) => Promise.resolve({ text: `text of ${path}` }),
       'editor/applyEdit': () => Promise.resolve({ applied: false }),
       'editor/secret': () => Promise.resolve({ key: null }),
+      ...noModels,
     },
     log: quietLog(),
     backOffMs: [0, 1, 1],

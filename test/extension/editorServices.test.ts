@@ -7,7 +7,7 @@ import process from 'node:process';
 import { test } from 'node:test';
 import { Paths } from '../../extension/paths.ts';
 import { Secrets } from '../../extension/secrets.ts';
-import { quietLog, temporaryStore } from './fakeSidecar.ts';
+import { noModels, quietLog, temporaryStore } from './fakeSidecar.ts';
 import { extensionContext, seen, standIn, TestDocument } from './vscode.ts';
 
 standIn();
@@ -18,7 +18,8 @@ const storage = (): Storage => (extensionContext('/ext') as { secrets: Storage }
 
 function services(env: Record<string, string> = {}, kept = storage()) {
   const paths = new Paths('linux');
-  return editorServices({ paths, secrets: new Secrets(kept, env), log: quietLog() });
+  const parts = { paths, secrets: new Secrets(kept, env), log: quietLog() };
+  return editorServices({ ...parts, editorModels: { handlers: noModels } });
 }
 
 function open(text: string, isDirty: boolean): TestDocument {

@@ -14,12 +14,20 @@ import {
   SocketMessageWriter,
 } from 'vscode-jsonrpc/node';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
+import type { EditorHandlers } from '../../extension/wire.ts';
 import { discoveryFile } from '../../sidecar/protocol/discovery.ts';
 import type { Discovery } from '../../sidecar/protocol/discovery.ts';
 import { errorNumber } from '../../sidecar/protocol/errors.ts';
 import type { ErrorCode } from '../../sidecar/protocol/errors.ts';
 import type { Frame } from '../../sidecar/protocol/frame.ts';
 import { build, protocolVersion } from '../../sidecar/protocol/version.ts';
+
+/** A window that lends no models of its editor. */
+export const noModels: Pick<EditorHandlers, 'editor/modelPage' | 'editor/modelAsk' | 'editor/modelDrop'> = {
+  'editor/modelPage': () => Promise.resolve({}),
+  'editor/modelAsk': () => Promise.resolve({ kind: 'error', code: 'NoPermissions', message: 'none' }),
+  'editor/modelDrop': () => Promise.resolve({}),
+};
 
 /** What a test's handler answers; a function is called with the params, an unset one leaves the call open. */
 export type Answers = Record<string, (params: never) => unknown>;

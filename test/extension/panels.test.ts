@@ -7,7 +7,7 @@ import { limits } from '../../extension/limits.ts';
 import { Follows } from '../../extension/replica.ts';
 import { emptyFleet } from '../../sidecar/protocol/fleet.ts';
 import type { ToWebview } from '../../sidecar/protocol/panel.ts';
-import { FakeSidecar, quietLog, refusal, temporaryStore } from './fakeSidecar.ts';
+import { FakeSidecar, quietLog, refusal, temporaryStore, noModels } from './fakeSidecar.ts';
 import { EventEmitter, extensionContext, seen, standIn, Uri } from './vscode.ts';
 
 standIn();
@@ -83,6 +83,7 @@ beforeEach(() => {
       'editor/readText': () => Promise.resolve({ text: null }),
       'editor/applyEdit': () => Promise.resolve({ applied: false }),
       'editor/secret': () => Promise.resolve({ key: null }),
+      ...noModels,
     },
     log,
   });

@@ -5,7 +5,7 @@ import { Connection } from '../../extension/connection.ts';
 import { Follows, Replica } from '../../extension/replica.ts';
 import { emptyFleet } from '../../sidecar/protocol/fleet.ts';
 import type { Snapshot } from '../../sidecar/protocol/frame.ts';
-import { FakeSidecar, quietLog, refusal, temporaryStore } from './fakeSidecar.ts';
+import { FakeSidecar, quietLog, refusal, temporaryStore, noModels } from './fakeSidecar.ts';
 
 let sidecar: FakeSidecar;
 let connection: Connection;
@@ -34,6 +34,7 @@ beforeEach(() => {
       'editor/readText': () => Promise.resolve({ text: null }),
       'editor/applyEdit': () => Promise.resolve({ applied: false }),
       'editor/secret': () => Promise.resolve({ key: null }),
+      ...noModels,
     },
     log,
   });

@@ -8,7 +8,7 @@ import { Paths } from '../../extension/paths.ts';
 import { Signal } from '../../extension/signal.ts';
 import type { ChangeRow, Hunk } from '../../sidecar/protocol/change.ts';
 import { changeId } from '../../sidecar/protocol/ids.ts';
-import { FakeSidecar, quietLog, temporaryStore } from './fakeSidecar.ts';
+import { FakeSidecar, quietLog, temporaryStore, noModels } from './fakeSidecar.ts';
 import { changeDetail, changeRow, hunk } from './rows.ts';
 import { events, Range, seen, standIn, TestDocument, Uri } from './vscode.ts';
 
@@ -56,6 +56,7 @@ beforeEach(async () => {
       'editor/readText': () => Promise.resolve({ text: null }),
       'editor/applyEdit': () => Promise.resolve({ applied: false }),
       'editor/secret': () => Promise.resolve({ key: null }),
+      ...noModels,
     },
     log: quietLog(),
   });

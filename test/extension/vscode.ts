@@ -24,10 +24,28 @@ export const seen = {
   statusItems: [] as Record<string, unknown>[],
   opened: [] as string[],
   trusted: true,
+  /** Models of the editor, and whether VS Code lets the extension use them; undefined: it was not asked yet. */
+  models: [] as TestModel[],
+  canSendRequest: undefined as boolean | undefined,
   visibleEditors: [] as { document: unknown }[],
   contentProviders: new Map<string, { provideTextDocumentContent(uri: Uri): Promise<string> }>(),
   lensProviders: [] as { provideCodeLenses(document: unknown): CodeLens[] }[],
 };
+
+/** A model of the editor: `sends` is what a request to it does. */
+export interface TestModel {
+  readonly vendor: string;
+  readonly id: string;
+  readonly name: string;
+  readonly family: string;
+  readonly version: string;
+  readonly maxInputTokens: number;
+  sendRequest(
+    messages: LanguageModelChatMessage[],
+    options: { tools?: unknown[]; justification?: string },
+    token: CancellationToken,
+  ): Promise<{ stream: AsyncIterable<unknown> }>;
+}
 
 /** Lets `import … from 'vscode'` find this file. Import the extension after this has run. */
 export function standIn(): void {
@@ -62,6 +80,105 @@ export const events = {
   configuration: new EventEmitter<{ affectsConfiguration(section: string): boolean }>(),
   visibleEditors: new EventEmitter<unknown>(),
   textChanged: new EventEmitter<unknown>(),
+  chatModels: new EventEmitter<void>(),
+};
+
+export class LanguageModelTextPart {
+  readonly value: string;
+  constructor(value: string) {
+    this.value = value;
+  }
+}
+
+export class LanguageModelToolCallPart {
+  readonly callId: string;
+  readonly name: string;
+  readonly input: object;
+  constructor(callId: string, name: string, input: object) {
+    this.callId = callId;
+    this.name = name;
+    this.input = input;
+  }
+}
+
+export class LanguageModelToolResultPart {
+  readonly callId: string;
+  readonly content: unknown[];
+  constructor(callId: string, content: unknown[]) {
+    this.callId = callId;
+    this.content = content;
+  }
+}
+
+export class LanguageModelChatMessage {
+  readonly role: 1 | 2;
+  readonly content: unknown[];
+  constructor(role: 1 | 2, content: string | unknown[]) {
+    this.role = role;
+    this.content = typeof content === 'string' ? [new LanguageModelTextPart(content)] : content;
+  }
+  static User(content: string | unknown[]): LanguageModelChatMessage {
+    return new LanguageModelChatMessage(1, content);
+  }
+  static Assistant(content: string | unknown[]): LanguageModelChatMessage {
+    return new LanguageModelChatMessage(2, content);
+  }
+}
+
+/** As VS Code's: the code is the name of the function that makes it. */
+export class LanguageModelError extends Error {
+  readonly code: string;
+  constructor(message: string, code: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+  static NoPermissions(message = ''): LanguageModelError {
+    return new LanguageModelError(message, 'NoPermissions');
+  }
+  static Blocked(message = ''): LanguageModelError {
+    return new LanguageModelError(message, 'Blocked');
+  }
+  static NotFound(message = ''): LanguageModelError {
+    return new LanguageModelError(message, 'NotFound');
+  }
+}
+
+export interface CancellationToken {
+  readonly isCancellationRequested: boolean;
+  onCancellationRequested(listener: () => void): { dispose(): void };
+}
+
+export class CancellationTokenSource {
+  readonly #emitter = new EventEmitter<void>();
+  #cancelled = false;
+  readonly token: CancellationToken;
+  constructor() {
+    const isCancelled = (): boolean => this.#cancelled;
+    this.token = {
+      get isCancellationRequested() {
+        return isCancelled();
+      },
+      onCancellationRequested: this.#emitter.event,
+    };
+  }
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    this.#emitter.fire();
+  }
+  dispose(): void {
+    this.#emitter.dispose();
+  }
+}
+
+export const lm = {
+  onDidChangeChatModels: events.chatModels.event,
+  selectChatModels: ({ vendor, id }: { vendor?: string; id?: string } = {}): Promise<TestModel[]> =>
+    Promise.resolve(
+      seen.models.filter(
+        (model) => (vendor ?? model.vendor) === model.vendor && (id ?? model.id) === model.id,
+      ),
+    ),
 };
 
 export class Position {
@@ -339,12 +456,23 @@ export class TestDocument {
   }
 }
 
+/** The editor's storage. */
+export function memento(): object {
+  const kept = new Map<string, unknown>();
+  return {
+    get: (key: string) => kept.get(key),
+    update: (key: string, value: unknown) => Promise.resolve(void kept.set(key, value)),
+  };
+}
+
 /** What `activate` is given. */
 export function extensionContext(root: string): object {
   const kept = new Map<string, string>();
   return {
     subscriptions: [] as { dispose(): void }[],
     extensionUri: Uri.file(root),
+    globalState: memento(),
+    languageModelAccessInformation: { canSendRequest: () => seen.canSendRequest },
     workspaceState: { get: () => undefined, update: () => Promise.resolve() },
     secrets: {
       get: (key: string) => Promise.resolve(kept.get(key)),

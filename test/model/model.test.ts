@@ -37,13 +37,13 @@ describe('what is known of models', () => {
   });
 
   test('a key is needed where one is', () => {
-    assert.equal(model.ready('anthropic/claude-haiku-4-5'), false);
-    assert.equal(model.ready('lmstudio/x'), true);
-    assert.equal(model.ready('nobody/x'), true);
+    assert.equal(model.lacks('anthropic/claude-haiku-4-5'), 'key');
+    assert.equal(model.lacks('lmstudio/x'), null);
+    assert.equal(model.lacks('nobody/x'), null);
     model.setKey('anthropic', 'k');
-    assert.equal(model.ready('anthropic/claude-haiku-4-5'), true);
+    assert.equal(model.lacks('anthropic/claude-haiku-4-5'), null);
     model.setKey('anthropic', null);
-    assert.equal(model.ready('anthropic/claude-haiku-4-5'), false);
+    assert.equal(model.lacks('anthropic/claude-haiku-4-5'), 'key');
   });
 });
 

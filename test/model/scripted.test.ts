@@ -100,7 +100,7 @@ describe('the example script', () => {
   });
 
   test('is free, needs no key, and says that it is a script', () => {
-    assert.equal(model.ready('scripted/any'), true);
+    assert.equal(model.lacks('scripted/any'), null);
     assert.deepEqual(model.price('scripted/any'), { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 });
     assert.equal(model.info('scripted/any')?.scripted, true);
   });

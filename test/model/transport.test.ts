@@ -380,7 +380,7 @@ describe('keys and places', () => {
     withFixture({}, async (fixture) => {
       const model = modelFor(fixture);
       model.setKey('chat', null);
-      assert.equal(model.ready('chat/m'), false);
+      assert.equal(model.lacks('chat/m'), 'key');
       assert.equal(kindOf(await ask(model, say('chat', '@say a'))), 'noKey');
       assert.equal(fixture.stats().requests, 0);
       model.setKey('chat', 'wrong-key');
@@ -388,7 +388,7 @@ describe('keys and places', () => {
       assert.equal(kindOf(heard), 'wrongKey');
       assert.match(messageOf(heard), /HTTP 401: Incorrect API key provided: \[key\]/);
       model.setKey('chat', ' right-key\n');
-      assert.equal(model.ready('chat/m'), true);
+      assert.equal(model.lacks('chat/m'), null);
       assert.equal(kindOf(await ask(model, say('chat', '@say a'))), 'answer');
       model.setKey('chat', 'two words');
       assert.equal(kindOf(await ask(model, say('chat', '@say a'))), 'wrongKey');
@@ -449,7 +449,7 @@ describe('keys and places', () => {
         baseUrl: `${fixture.url}/v1/`,
         keyless: true,
       });
-      assert.equal(model.ready('local/m'), true);
+      assert.equal(model.lacks('local/m'), null);
       assert.equal((await ask(model, say('local', '@say hello'))).text, 'hello');
     }));
 });

@@ -307,7 +307,9 @@ export class TestClient {
 
   answers<M extends keyof EditorMethods>(
     method: M,
-    answer: (params: EditorMethods[M]['params']) => EditorMethods[M]['result'] | Promise<never>,
+    answer: (
+      params: EditorMethods[M]['params'],
+    ) => EditorMethods[M]['result'] | Promise<EditorMethods[M]['result']>,
   ): void {
     this.rpc.onRequest(method, answer as (params: unknown) => unknown);
   }

@@ -38,6 +38,10 @@ export class World {
   keys = new Set<string>(['scripted']);
   /** What folders tell agents, as a look would find it now. */
   knowledge: Knowledge = noKnowledge;
+  /** Whether a window lends models of its editor. */
+  window = false;
+  /** Models that only agents of a person may use. */
+  readonly alone = new Set<string>();
   nowMs = 1_000_000;
   host: Host;
   private tasks: Task[] = [];
@@ -147,13 +151,22 @@ export class World {
         ask: (request, post) => this.ask(request, post),
         info: (id) => {
           const scripted = this.options.paced !== true;
-          return { id, contextTokens: 200_000, outputTokens: 8_000, scripted };
+          const alone = this.alone.has(id) ? { alone: true } : {};
+          return { id, contextTokens: 200_000, outputTokens: 8_000, scripted, ...alone };
         },
         price: () => ({ input: 1_000_000, output: 2_000_000, cacheRead: 100_000, cacheWrite: 1_250_000 }),
         setProvider: () => undefined,
         list: () => undefined,
         setKey: (provider, key) => void (key === null ? this.keys.delete(provider) : this.keys.add(provider)),
-        ready: (model) => this.keys.has(model.split('/')[0] ?? ''),
+        lacks: (model) => {
+          if (model.startsWith('vscode/')) return this.window ? null : 'editor';
+          return this.keys.has(model.split('/')[0] ?? '') ? null : 'key';
+        },
+        pool: (model) => ({
+          name: model,
+          atOnce: model.startsWith('vscode/') ? 2 : null,
+          ramp: this.options.paced === true,
+        }),
       },
       tools: {
         specs: ['shell', 'read', 'edit', 'write', 'search', 'skill'].map((name) => ({

@@ -33,6 +33,7 @@ export const canaries = {
   denialForgotten: 'a file that a person refused is kept as trusted',
   wrongResultTaken: 'a result is taken that does not fit its schema',
   supersededResultTaken: 'a result stays that was handed in before a message of its turn',
+  poolForgotten: 'requests in flight of a pool are not counted against what it takes',
   placeTwice: 'an agent gets two places in the queue for a slot',
 } as const;
 
@@ -137,6 +138,11 @@ const switches: Partial<Record<Canary, Switch>> = {
         ? without(patch, 'result')
         : patch;
     }),
+  poolForgotten: () => ({
+    flush: (step) => {
+      step.slots.inPool = {};
+    },
+  }),
   placeTwice: (sim) => ({
     flush: (step) => {
       const row = step.store.range('ready.root', ['model'], { limit: 1 })[0];

@@ -344,6 +344,9 @@ export class Checks {
       this.#sim.fail('S3', `${modelUsed} model slots are in use by ${this.#asking.size} requests`);
     }
     if (modelUsed > modelLimit) this.#sim.fail('S3', `${modelUsed} of ${modelLimit} model slots are in use`);
+    const { poolSize } = this.#sim.swarm;
+    if (poolSize !== null && modelUsed > poolSize)
+      this.#sim.fail('S3', `${modelUsed} requests of a pool that takes ${poolSize}`);
     const running = this.#running.size;
     if (commandUsed > running || commandUsed < running - this.#lends || commandUsed < 0) {
       this.#sim.fail('S3', `${commandUsed} command slots are in use by ${running} commands`);

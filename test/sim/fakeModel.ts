@@ -1,7 +1,7 @@
 // The Model port: an answer is the script's (script.ts), a function of the conversation that was sent. Each
 // request is read page by page, as a provider would get it, and what a provider would refuse is a violation.
 //
-// Faults: refused with and without a date, cut, rejected, no or a wrong key, empty answers, cut-off and paused
+// Faults: refused with and without a date, cut, rejected, no or a wrong key, a window that goes, empty answers, cut-off and paused
 // answers, equal and empty call keys, lone surrogates, slow, answers after a cancel.
 // Not here: whether the words are right in the end (checks.ts).
 
@@ -50,8 +50,14 @@ export class FakeModel implements Model {
     this.#hasKey = key !== null;
   }
 
-  ready(): boolean {
-    return this.#hasKey;
+  lacks(): 'key' | 'editor' | null {
+    if (!this.#hasKey) return 'key';
+    return this.#sim.windowOpen ? null : 'editor';
+  }
+
+  pool(model: string) {
+    const { scripted, poolSize } = this.#sim.swarm;
+    return { name: `pool of ${model}`, atOnce: poolSize, ramp: !scripted };
   }
 
   ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel {
@@ -90,6 +96,7 @@ export class FakeModel implements Model {
       this.#after(tookMs / 4, () => send({ kind: 'limits', limits: this.#limits(), sinceMs: tookMs / 4 }));
     if (chance.hits(0.1)) this.#after(tookMs / 2, () => send({ kind: 'text', text: 'streamed' }));
     this.#after(tookMs, () => {
+      if (!this.#sim.windowOpen) return send({ kind: 'end', outcome: noEditor });
       if (outcome.kind === 'refused' && !gone()) this.#sim.check.refused(request, outcome.retryAtMs);
       send({ kind: 'end', outcome });
     });
@@ -181,5 +188,8 @@ export class FakeModel implements Model {
     return blocks;
   }
 }
+
+/** Its window went away while it was asked. */
+const noEditor: ModelOutcome = { kind: 'rejected', code: 'noEditor', message: 'the window is gone' };
 
 const stopOf = (said: Say) => (said.kind === 'calls' ? 'calls' : said.kind === 'refusal' ? 'refusal' : 'end');

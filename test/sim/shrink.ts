@@ -29,6 +29,8 @@ function steps(): readonly (readonly [string, Change])[] {
     ['no clock jumps', (swarm) => ({ ...swarm, jumps: 0 })],
     ['no budgets', (swarm) => ({ ...swarm, budgets: 0 })],
     ['a key from the start', (swarm) => ({ ...swarm, needsKey: false })],
+    ['a window that stays', (swarm) => ({ ...swarm, needsWindow: false })],
+    ['no size of a pool', (swarm) => ({ ...swarm, poolSize: null })],
     ['one root', (swarm) => ({ ...swarm, roots: 1 })],
     ['an idle loop', (swarm) => ({ ...swarm, loopMs: 0 })],
     ['the product’s bounds', (swarm) => ({ ...swarm, bounds: {} })],

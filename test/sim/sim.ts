@@ -76,6 +76,8 @@ export class Sim {
   /** What may fail at this moment; nothing after the calm. */
   odds: Odds;
   calm = false;
+  /** Whether a window of an editor lends its models. */
+  windowOpen: boolean;
   failure: Failure | null = null;
   process: Process = { number: 0, alive: false };
   host: Host | null = null;
@@ -102,6 +104,7 @@ export class Sim {
     this.swarm = options.change?.(drawn) ?? drawn;
     this.odds = this.swarm.odds;
     this.folder = new Folder(seed, this.swarm.edits > 0);
+    this.windowOpen = !this.swarm.needsWindow;
     this.world = new World(this.chance);
     this.check = new Checks(this);
     this.workload = new Workload(this);

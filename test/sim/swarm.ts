@@ -77,6 +77,9 @@ export interface Swarm {
   /** How often a person's task comes with a schema. */
   readonly typed: number;
   readonly needsKey: boolean;
+  /** Whether models are lent by a window of an editor that comes and goes; and how many requests a pool takes. */
+  readonly needsWindow: boolean;
+  readonly poolSize: number | null;
   readonly odds: Odds;
   readonly habits: Habits;
   readonly bounds: Bounds;
@@ -111,6 +114,8 @@ export function drawSwarm(chance: Chance): Swarm {
     budgets: chance.pick([0, 0, 0.3, 1]),
     typed: chance.pick([0, 0.3, 1]),
     needsKey: chance.hits(0.2),
+    needsWindow: chance.hits(0.2),
+    poolSize: chance.hits(0.3) ? chance.int(1, 3) : null,
     odds: calm ? quiet : odds,
     habits: drawHabits(chance),
     bounds: drawBounds(chance),

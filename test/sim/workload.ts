@@ -67,6 +67,15 @@ export class Workload {
     for (let n = 0; n < 3; n += 1) world.later(soon(), () => void this.#sim.post({ kind: 'keys' }));
     for (let n = 0; n < 6; n += 1) world.later(soon(), () => this.#lend());
     for (let n = 0; n < 20; n += 1) world.later(soon(), () => this.#tell());
+    if (swarm.needsWindow)
+      for (let n = 0; n < 8; n += 1) world.later(soon(), () => this.#window(n % 2 === 0));
+  }
+
+  /** A window that lends models comes or goes; it may say twice that it is there. */
+  #window(open: boolean): void {
+    this.#sim.trace('window', open ? 'comes' : 'goes');
+    this.#sim.windowOpen = open;
+    if (open) this.#sim.post({ kind: 'editors', after: 0 });
   }
 
   /** A new process takes connections: what was lost is asked again, requests are listed. */
@@ -80,6 +89,7 @@ export class Workload {
     }
     this.#look();
     if (this.#sim.calm) world.later(1, () => void this.#sim.post({ kind: 'keys' }));
+    if (this.#sim.calm) world.later(1, () => this.#window(true));
   }
 
   disconnected(): void {
@@ -90,6 +100,7 @@ export class Workload {
     this.#answering.clear();
     this.#look();
     this.#sim.post({ kind: 'keys' });
+    this.#window(true);
   }
 
   /** The runtime has told what a commit changed. */
