@@ -103,7 +103,8 @@ const lead: readonly (readonly object[])[] = [
   ],
   [
     text(`There are ${parts.length} things to do. Each gets an agent of its own.`),
-    call('spawn_agent', { tasks: parts.map(({ name, task }) => ({ name, task })) }),
+    // In the workspace and not in worktrees, so that the person is asked about each kind of edit.
+    call('spawn_agent', { tasks: parts.map(({ name, task }) => ({ name, task })), isolation: 'shared' }),
   ],
   [call('wait_agent', { mode: 'all' })],
   [

@@ -101,6 +101,7 @@ function lead(after: readonly Item[]): Answer {
         { kind: 'text', text: `There are ${modules.length} modules. Each gets an agent of its own.` },
         call('spawn_agent', {
           tasks: modules.map((module) => ({ name: module.name, task: taskOf(module) })),
+          isolation: 'shared',
         }),
       ]);
     case 2:

@@ -70,6 +70,11 @@ chapter('palette → Ask a Swarm → a lead that starts twelve agents', async ()
   await workbench.shot('02-ask');
   await workbench.answer(task);
   await workbench.choose('12 agents');
+  // The project brings instructions: nothing is asked of a model before somebody has looked at them.
+  await workbench.attention(/Needs you\s*1/);
+  assert.equal(fixture.stats().requests, 0);
+  await workbench.shot('02-trust');
+  await workbench.press(/Trust 1 file of this project: AGENTS.md/, 'Allow');
   await workbench.panel.getByText(`There are ${modules.length} modules.`).waitFor();
   await workbench.attention(/Needs you\s*12/);
 });
@@ -97,7 +102,7 @@ chapter('the tree shows them, by keyboard alone', async () => {
 });
 
 chapter('a cluster of approvals is answered with one action, a question with a choice', async () => {
-  await workbench.press(/10 × Edit src/, 'Allow');
+  await workbench.press(/10 alike: Edit src/, 'Allow');
   await workbench.attention(/10 × .\/check src/);
   await workbench.attention(/Ready to review\s*10/);
   await workbench.press(question, 'Answer');

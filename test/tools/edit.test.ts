@@ -63,7 +63,10 @@ test('an edit changes its place and tells what was there', async () => {
 
 test('cases 81 and 83: bytes outside the edit stay, whatever they are', async () => {
   const place = createPlace();
-  const bytes = fc.uint8Array({ maxLength: 40 }).map((all) => all.map((byte) => (byte === 0 ? 1 : byte)));
+  // No zero, which makes a file binary, and no CR at the end, which would make CRLF of the line end behind it.
+  const text = (byte: number, at: number, all: Uint8Array): number =>
+    byte === 0 || (byte === 13 && at === all.length - 1) ? 1 : byte;
+  const bytes = fc.uint8Array({ maxLength: 40 }).map((all) => all.map(text));
   await fc.assert(
     fc.asyncProperty(bytes, bytes, fc.constantFrom('\n', '\r\n'), async (before, behind, end) => {
       const mark = `<<the old text>>${end}`;
