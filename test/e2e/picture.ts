@@ -39,11 +39,12 @@ try {
   const row = (name: string | RegExp) => workbench.agents.getByRole('treeitem', { name });
   await row(/12 decisions for you/).click();
   await workbench.page.keyboard.press('ArrowRight');
-  await workbench.press(/10 × Edit src/, 'Allow');
+  await workbench.press(/Trust 1 file/, 'Allow');
+  await workbench.press(/10 alike: Edit src/, 'Allow');
   await workbench.press(question, 'Answer');
   await workbench.choose('No, never');
   await workbench.press(`Edit src/${asker}.js`, 'Allow');
-  await workbench.press(/11 × .\/check src/, 'Allow');
+  await workbench.press(/11 alike: .\/check src/, 'Allow');
   await workbench.openFile('retry.js');
   await workbench.lens('Accept').nth(1).waitFor();
   await row(new RegExp(`^${streamer}`)).click();
