@@ -174,6 +174,10 @@ export interface Touched {
   readonly written: string;
   readonly before: Uint8Array | null;
   readonly after: Uint8Array | null;
+  /** Agents whose commands ran in the folder at the same time: it may be their work. */
+  readonly others?: readonly AgentId[];
+  /** The file was written after the command had ended, while nobody looked: it may be somebody else's work. */
+  readonly isLate?: boolean;
 }
 
 export interface ToolOutcome {

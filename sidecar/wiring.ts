@@ -25,6 +25,7 @@ import { createLook } from './workspace/knowledge.ts';
 import { createLocks } from './workspace/locks.ts';
 import { createReview } from './workspace/review.ts';
 import { createTrees } from './workspace/trees.ts';
+import { createWitness } from './workspace/witness.ts';
 import { createWorktrees } from './workspace/worktree.ts';
 
 export interface WireOptions {
@@ -74,7 +75,8 @@ export function wire(options: WireOptions): Wired {
     tools: () => [...tools.specs, ...verbSpecs].map((tool) => tool.name),
   });
   const locks = createLocks();
-  const review = createReview({ buffers: server.buffers, locks });
+  const witness = createWitness(path.join(directory, 'snapshots'));
+  const review = createReview({ buffers: server.buffers, locks, wrote: witness.wrote });
   const worktrees = createWorktrees(path.join(directory, 'worktrees'));
   const trees = createTrees({
     worktrees,
@@ -87,6 +89,7 @@ export function wire(options: WireOptions): Wired {
     environment: commandsOf(options),
     buffers: server.buffers,
     locks,
+    witness,
     shell: bestShell(process.env['PATH'] ?? ''),
     redacted: log.redacted,
   });

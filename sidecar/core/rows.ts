@@ -341,6 +341,8 @@ export interface ChangeRecord {
   conflict: number;
   /** Lines of the base that it replaces (core/overlap.ts). */
   ranges: string;
+  /** Why it may be somebody else's work, in words for a person; empty: it is the agent's. */
+  doubt: string;
 }
 
 /** A verdict on its way to the file: written before the file is touched, judged after a crash like an edit. */

@@ -52,6 +52,8 @@ export interface ChangeRow {
   readonly atMs: number;
   /** While it waits for a verdict: who else has such a change of this file; at most 8. */
   readonly overlaps: readonly Overlap[];
+  /** Why it may be somebody else's work (a command changed the file while others were at work); null: it is this agent's. */
+  readonly doubt: string | null;
 }
 
 export interface ChangeDetail extends ChangeRow {

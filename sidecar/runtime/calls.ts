@@ -6,7 +6,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { firstLine } from '../core/text.ts';
 import { agentId, callId } from '../protocol/ids.ts';
 import type { Json } from '../protocol/json.ts';
-import type { Ask, Prepared, ToolEvent, ToolJob, ToolOutcome } from '../ports.ts';
+import type { Ask, Prepared, ToolEvent, ToolJob, ToolOutcome, Touched } from '../ports.ts';
 import { recordTouched } from './changes.ts';
 import { jobOf } from './jobs.ts';
 import { limits } from './limits.ts';
@@ -157,8 +157,36 @@ export function hearTool(rt: Runtime, call: CallRecord): (event: ToolEvent) => v
   const { id, agent } = call;
   return (event) => {
     if (event.kind === 'output') rt.publish.output(agentId(agent), callId(id), event.text);
-    else rt.post({ kind: 'callEnd', call: callId(id), outcome: event.outcome });
+    else postEnd(rt, id, event.outcome);
   };
+}
+
+/** A command may change hundreds of files: they are recorded in events of a few, before the one that ends the call. */
+function postEnd(rt: Runtime, id: number, outcome: ToolOutcome): void {
+  const call = callId(id);
+  const rest = [...(outcome.touched ?? [])];
+  for (let slice = sliceOf(rest); slice.length < rest.length; slice = sliceOf(rest)) {
+    rt.post({ kind: 'touched', call, touched: slice });
+    rest.splice(0, slice.length);
+  }
+  rt.post({ kind: 'callEnd', call, outcome: rest.length === 0 ? outcome : { ...outcome, touched: rest } });
+}
+
+/** Those that one event records. */
+function sliceOf(touched: readonly Touched[]): readonly Touched[] {
+  let bytes = 0;
+  const end = touched.findIndex(({ before, after }, i) => {
+    bytes += (before?.length ?? 0) + (after?.length ?? 0);
+    return i > 0 && (limits.touchedFiles <= i || limits.touchedBytes < bytes);
+  });
+  return end < 0 ? touched : touched.slice(0, end);
+}
+
+/** Files that a call has changed; its end follows. After a crash in between they come again. */
+export function onTouched(step: Step, id: number, touched: readonly Touched[]): void {
+  const call = step.store.get('call', id);
+  if (call?.state !== 'started' && call?.state !== 'interrupted') return;
+  for (const each of touched) recordTouched(step, step.agent(call.agent), each);
 }
 
 /** A tool has ended: its result, its files and its slot, in one transaction. */

@@ -47,6 +47,7 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   }
   const kind = before === null ? 'create' : touched.after === null ? 'delete' : 'edit';
   const after = blobOf(step, touched.after);
+  const doubt = doubtOf(step, touched);
   if (open !== undefined) {
     step.store.update('change', open.id, {
       kind,
@@ -59,6 +60,7 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
       removed,
       ranges,
       at: step.nowMs,
+      doubt: open.doubt === '' ? doubt : open.doubt,
     });
     return null;
   }
@@ -81,10 +83,24 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
     rejected: 0,
     conflict: 0,
     ranges,
+    doubt,
   });
   agent.changes += 1;
   const change = must(step.store.get('change', id), 'a change that was inserted is there', { id });
   return overlapNote(step, agent, change);
+}
+
+/** Whose work it may be besides the agent's, in words for a person. */
+function doubtOf(step: Step, { others = [], isLate = false }: Touched): string {
+  const names = others.map((id) => step.findAgent(id)?.name ?? `agent ${id}`);
+  const beside =
+    names.length === 0
+      ? ''
+      : `A command changed this file while commands of ${names.join(', ')} ran in the same folder: it may be their work. `;
+  const late = isLate
+    ? 'It was written after the command had ended, before Roost looked: it may be yours.'
+    : '';
+  return (beside + late).trim();
 }
 
 /** Whether a verdict on this change is committed and its file not yet written. */
@@ -101,7 +117,7 @@ function labelOf(step: Step, agent: AgentRecord, path: string): string {
 
 /** A change as clients see it. */
 export function changeRowOf(step: Step, change: ChangeRecord): ChangeRow {
-  const { kind, added, removed, path, label, isolation, baseHash, afterHash } = change;
+  const { kind, added, removed, path, label, isolation, baseHash, afterHash, doubt } = change;
   return {
     id: changeId(change.id),
     agent: agentId(change.agent),
@@ -117,5 +133,6 @@ export function changeRowOf(step: Step, change: ChangeRecord): ChangeRow {
     afterHash,
     atMs: change.at,
     overlaps: overlapsOf(step, change),
+    doubt: doubt === '' ? null : doubt,
   };
 }

@@ -7,7 +7,7 @@ import type { Knowledge } from '../core/knowledge.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from '../protocol/ids.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
-import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome } from '../ports.ts';
+import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome, Touched } from '../ports.ts';
 
 export type Reply<T> = (
   answer:
@@ -55,6 +55,8 @@ export type RuntimeEvent =
       readonly outcome: ModelOutcome;
     }
   | { readonly kind: 'prepared'; readonly call: CallId; readonly prepared: Prepared }
+  /** Some of the files that a call has changed; the last of them come with its end. */
+  | { readonly kind: 'touched'; readonly call: CallId; readonly touched: readonly Touched[] }
   | { readonly kind: 'callEnd'; readonly call: CallId; readonly outcome: ToolOutcome }
   | { readonly kind: 'verdictPlanned'; readonly verdict: number; readonly plan: ReviewPlan }
   | { readonly kind: 'verdictWritten'; readonly verdict: number; readonly done: ReviewDone }

@@ -2,7 +2,7 @@
 
 import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
 import { onAnswer, onAnswerMany } from './answers.ts';
-import { onCallEnd, onLend, onPrepared } from './calls.ts';
+import { onCallEnd, onLend, onPrepared, onTouched } from './calls.ts';
 import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import type { Store } from '../ports.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
@@ -29,6 +29,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onModelEnd(step, event);
     case 'prepared':
       return onPrepared(step, event.call, event.prepared);
+    case 'touched':
+      return onTouched(step, event.call, event.touched);
     case 'callEnd':
       return onCallEnd(step, event.call, event.outcome);
     case 'verdictPlanned':
@@ -174,7 +176,12 @@ function onBroken(step: Step, id: number, message: string): void {
 /** The agent whose turn an event of a port belongs to; 0: none. */
 export function agentOf(store: Store, event: RuntimeEvent): number {
   if (event.kind === 'modelEnd') return event.agent;
-  if (event.kind === 'prepared' || event.kind === 'callEnd' || event.kind === 'spawnMore') {
+  if (
+    event.kind === 'prepared' ||
+    event.kind === 'touched' ||
+    event.kind === 'callEnd' ||
+    event.kind === 'spawnMore'
+  ) {
     return store.get('call', event.call)?.agent ?? 0;
   }
   return event.kind === 'interruptMore' ? (store.get('call', event.call)?.agent ?? 0) : 0;

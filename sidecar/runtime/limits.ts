@@ -29,6 +29,9 @@ export const limits = {
   slice: 200,
   /** Tasks of one spawn_agent call. A larger list is refused with the number. */
   spawnTasks: 100_000,
+  /** Files that a command changed, and bytes of both sides, that one event records: lines of 256 KB are compared in 5 ms. */
+  touchedFiles: 10,
+  touchedBytes: 256 * 1024,
   /** Bytes of an entry kept in its row; above, a compressed blob and a reference. */
   entryInlineBytes: 4 * 1024,
   /** Bytes of a tool result that the model is told; above, head and tail, the rest by blob. */
@@ -363,8 +366,32 @@ export const limits = {
   gitAtOnce: 8,
   /** New files of the person that a worktree starts with. When there are more, none is taken along. */
   carriedFiles: 1_000,
+  /** Bytes of all of them together; then none is taken along either. */
+  carriedBytes: 64 * 1024 * 1024,
   /** Bytes of a changed file of the person that a worktree starts with. A larger one is as it was committed. */
   carriedFileBytes: 64 * 1024 * 1024,
+  /** Files, and bytes of each side, of one comparison of snapshots: what a command changed. More are named, without hunks. */
+  comparedFiles: 200,
+  comparedBytes: 8 * 1024 * 1024,
+  /** Files of one comparison that git is asked for one by one, as they are checked out: those that are gone, or converted. */
+  comparedSingly: 20,
+  /** New files, and bytes of all of them, that one look at a folder takes before a command. More: new files have no hunks. */
+  groundFiles: 2_000,
+  groundBytes: 32 * 1024 * 1024,
+  /** One look at a folder before or after a command; 5,000 files take 10 ms, a million 3 s. Longer: nothing is shown. */
+  groundLookMs: 3_000,
+  /** A folder that could not be looked at is tried again after this. */
+  groundBlindMs: 5 * 60_000,
+  /** Repositories in one folder whose changes are followed. Changes in more of them have no hunks. */
+  groundsInside: 8,
+  /** Folders that are remembered as looked at, under 1 KB each. Past it those in which no command runs are forgotten. */
+  groundsKept: 1_024,
+  /** Files that our own snapshots of a folder may hold before they are thrown away, once no command runs there. */
+  snapshotFiles: 20_000,
+  /** What is kept of a folder in which no command has run for this long is removed. */
+  snapshotsKeptMs: 7 * 24 * 60 * 60_000,
+  /** Writes of Roost's own that are remembered while commands run, so that no command is taken for their author. */
+  ownWrites: 1_000,
   /** Ignored files that are copied into a worktree, and their bytes: keys and settings, not packages. The rest is named. */
   includedFiles: 2_000,
   includedBytes: 256 * 1024 * 1024,

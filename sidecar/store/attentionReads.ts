@@ -243,6 +243,7 @@ function changeRow(stored: StoredChange): Omit<ChangeRow, 'overlaps'> {
     baseHash: stored.baseHash,
     afterHash: stored.afterHash,
     atMs: stored.at,
+    doubt: stored.doubt === '' ? null : stored.doubt,
   };
 }
 

@@ -101,10 +101,15 @@ function typedResults(database: Database): void {
   `);
 }
 
+/** From 6 to 7: changes that commands made, of which it is not always known whose they are. */
+function doubts(database: Database): void {
+  database.exec(`ALTER TABLE change ADD COLUMN doubt TEXT NOT NULL DEFAULT ''`);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
-  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands, touches, typedResults],
+  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands, touches, typedResults, doubts],
 };
 
 /**

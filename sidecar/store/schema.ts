@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -220,6 +220,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     path: text,
     written: text,
     ranges: text,
+    doubt: text,
   },
   verdict: {
     change: integer,

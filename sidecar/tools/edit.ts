@@ -16,6 +16,7 @@ import { messageOf, temporaryOf } from '../workspace/files.ts';
 import type { Locks } from '../workspace/locks.ts';
 import { spliceOf, spliced } from '../workspace/splice.ts';
 import { unified } from '../workspace/unified.ts';
+import type { Witness } from '../workspace/witness.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import { withNews } from '../workspace/worktreeBase.ts';
 import { fieldsOf } from './fields.ts';
@@ -31,6 +32,8 @@ export interface EditOptions {
   readonly worktrees: Worktrees;
   /** One edit, verdict or write of a file at a time, whoever makes it. */
   readonly locks: Locks;
+  /** Told before a file is written, so that no command is taken for the author (witness.ts). */
+  readonly wrote: Witness['wrote'];
   /** Runs the setup command of a new worktree. */
   readonly runner: SetupRunner;
 }
@@ -253,6 +256,7 @@ async function run(options: EditOptions, { job, wish, evidence, again, doing }: 
     }
     const after = wish.change(located.label, now.bytes);
     if (typeof after === 'string') return failure(`${job.tool}: ${after}`);
+    options.wrote(located.written, after);
     return await put(buffers, located, { now, after });
   });
 }

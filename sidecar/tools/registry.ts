@@ -9,6 +9,7 @@ import type { Buffers } from '../workspace/buffers.ts';
 import { byteString, bytesOf } from '../workspace/bytes.ts';
 import { messageOf } from '../workspace/files.ts';
 import type { Locks } from '../workspace/locks.ts';
+import type { Witness } from '../workspace/witness.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import type { ShellKind } from './command/script.ts';
 import { createEdit, createWrite } from './edit.ts';
@@ -29,6 +30,7 @@ export interface ToolsOptions {
   readonly buffers: Buffers;
   /** Shared with the Review port. */
   readonly locks: Locks;
+  readonly witness: Witness;
   /** How commands are started (shell.ts, bestShell); null: directly, without records. */
   readonly shell: ShellKind | null;
   /** Path of ripgrep; null: there is none. Undefined: the packaged one, else the one on the PATH. */
@@ -44,14 +46,15 @@ export interface ToolsHandle extends Tools {
 
 /** Opens the tools of a store. */
 export function createTools(options: ToolsOptions): ToolsHandle {
-  const { buffers, locks, worktrees, redacted = (text: string) => text } = options;
+  const { buffers, locks, worktrees, witness, redacted = (text: string) => text } = options;
+  const { wrote } = witness;
   const commands = commandsOf(options);
   const runner = { commands, environment: options.environment };
   const tools: readonly Tool[] = [
-    createShell({ ...runner, worktrees }),
+    createShell({ ...runner, worktrees, witness }),
     createRead({ buffers, worktrees }),
-    createEdit({ buffers, worktrees, locks, runner }),
-    createWrite({ buffers, worktrees, locks, runner }),
+    createEdit({ buffers, worktrees, locks, wrote, runner }),
+    createWrite({ buffers, worktrees, locks, wrote, runner }),
     createSearch({ worktrees, ripgrep: options.ripgrep }),
     createSkill(),
   ];

@@ -7,24 +7,18 @@ import type { Ask, Prepared, ToolJob, ToolOutcome } from '../ports.ts';
 import { head } from '../core/text.ts';
 import { limits } from '../runtime/limits.ts';
 import type { Json } from '../protocol/json.ts';
-import type { Worktrees } from '../workspace/worktree.ts';
-import { withNews } from '../workspace/worktreeBase.ts';
 import { createCommands } from './command/commands.ts';
 import type { Commands } from './command/commands.ts';
-import { runDirectly } from './command/direct.ts';
 import type { ShellKind } from './command/script.ts';
-import type { CommandEnd } from './command/watched.ts';
 import { judge } from './commandLine.ts';
 import { fieldsOf } from './fields.ts';
-import { outcomeOf } from './shellResult.ts';
-import { askerOf, ownVariables, withSetup } from './setup.ts';
-import type { SetupRunner } from './setup.ts';
+import { withSetup } from './setup.ts';
+import { callOf, run, takeUp } from './shellRun.ts';
+import type { RunnerOptions, Wish } from './shellRun.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
-export interface ShellOptions extends SetupRunner {
-  readonly worktrees: Worktrees;
-}
+export type ShellOptions = RunnerOptions;
 
 const spec = {
   name: 'shell',
@@ -80,7 +74,7 @@ export function commandsOf({ runDirectory, environment, shell }: CommandOptions)
   return createCommands({
     runDirectory,
     kind: shell,
-    mark: (id) => ({ ROOST_CALL: callOf(id), ROOST_STORE: store }),
+    callMark: (id) => ({ ROOST_CALL: callOf(id), ROOST_STORE: store }),
   });
 }
 
@@ -92,14 +86,17 @@ export function createShell(options: ShellOptions): Tool {
     callClass: 'effect',
     prepare: (job) => Promise.resolve(prepare(options, job)),
     prepareNow: (job) => prepare(options, job),
-    run: (job, evidence, doing) =>
-      run(options, { job, doing, record: String(job.call), setup: setupIn(evidence) }),
+    run: async (job, evidence, doing) => {
+      const wish = wishOf(job, evidence, doing);
+      return typeof wish === 'string' ? failure(wish) : await run(options, wish);
+    },
     recover: async (job, evidence, doing) => {
+      const wish = wishOf(job, evidence, doing);
+      if (typeof wish === 'string') return failure(wish);
       if (commands === null || !isObject(evidence) || typeof evidence['origin'] !== 'string') {
         return unknown('The runtime was restarted while the command ran, and there is no record of it.');
       }
-      const taken = { job, doing, origin: evidence['origin'], setup: setupIn(evidence) };
-      return takeUp(options, commands, taken);
+      return await takeUp({ ...options, commands }, wish, evidence['origin']);
     },
     settled: (call) => {
       // The record of a start after a crash has a number of its own, and those before it end with it.
@@ -114,32 +111,11 @@ export function createShell(options: ShellOptions): Tool {
 const setupIn = (evidence: Json): string | null =>
   isObject(evidence) && typeof evidence['setup'] === 'string' ? evidence['setup'] : null;
 
-/** The call that a record belongs to: `12` and, started anew after a crash, `12.1`, `12.2`. */
-const callOf = (record: string): string => record.split('.', 1)[0] ?? record;
-
-interface TakenUp {
-  readonly job: ToolJob;
-  readonly doing: Doing;
-  readonly origin: string;
-  readonly setup: string | null;
-}
-
-/**
- * What became of a command after a crash. One whose claim recovery has won was never started and never will be
- * under that record, so it is started now under the next one: still at most once, since each record has a claim
- * of its own and a later record exists only when all before it were won.
- */
-async function takeUp(
-  options: ShellOptions,
-  commands: Commands,
-  { job, doing, origin, setup }: TakenUp,
-): Promise<ToolOutcome> {
-  for (let serial = 0; ; serial++) {
-    const record = serial === 0 ? String(job.call) : `${job.call}.${serial}`;
-    if (serial > 0 && !commands.knows(record)) return run(options, { job, doing, record, setup });
-    const end = await commands.resume(record, origin, doing);
-    if (end.kind !== 'neverStarted' || doing.signal.aborted) return outcomeOf(end, limitOf(job));
-  }
+function wishOf(job: ToolJob, evidence: Json, doing: Doing): Wish | string {
+  const input = inputOf(job);
+  if (typeof input === 'string') return input;
+  const writes = !judge(input.command, job.place.workspace).harmless;
+  return { job, doing, ...input, setup: setupIn(evidence), writes };
 }
 
 const unknown = (text: string): ToolOutcome => ({ status: 'unknown', text });
@@ -189,60 +165,6 @@ function askOf(job: ToolJob, command: string): Ask {
     harmless,
     sandboxed: false,
   };
-}
-
-const limitOf = (job: ToolJob): number => {
-  const input = inputOf(job);
-  return typeof input === 'string' ? limits.commandMs : input.runMs;
-};
-
-interface Start {
-  readonly job: ToolJob;
-  readonly doing: Doing;
-  /** Name of the command's record. */
-  readonly record: string;
-  readonly setup: string | null;
-}
-
-async function run(options: ShellOptions, start: Start): Promise<ToolOutcome> {
-  const { job, doing, record } = start;
-  const { commands } = options;
-  const input = inputOf(job);
-  if (typeof input === 'string') return failure(input);
-  const made = await directoryOf(options, start);
-  if (made.kind === 'refused') return failure(made.text);
-  const { directory, news } = made;
-  const env = options.environment();
-  const own = { ...ownVariables(job), ...made.env };
-  const dueSeconds = Math.ceil((Date.now() + input.runMs) / 1000);
-  const task = { command: input.command, directory, env: own, dueSeconds };
-  const end: Promise<CommandEnd> =
-    commands?.start(record, task, { ...doing, env, runMs: input.runMs }) ??
-    runDirectly({ command: input.command, directory, env: { ...env, ...own }, runMs: input.runMs }, doing);
-  const outcome = outcomeOf(await end, input.runMs);
-  return { ...outcome, text: withNews(outcome.text, news) };
-}
-
-interface Directory {
-  readonly kind: 'directory';
-  readonly directory: string;
-  /** What the agent is told of a worktree that was made for this command. */
-  readonly news: string | null;
-  /** Variables of the worktree. */
-  readonly env: Readonly<Record<string, string>>;
-}
-
-async function directoryOf(
-  options: ShellOptions,
-  { job, doing, setup }: Start,
-): Promise<Directory | { readonly kind: 'refused'; readonly text: string }> {
-  const { workspace, isolation } = job.place;
-  if (isolation !== 'worktree') return { kind: 'directory', directory: workspace, news: null, env: {} };
-  const asker = askerOf(options, job, setup, doing);
-  const made = await options.worktrees.ensure(job.agent, workspace, asker);
-  if (made.kind === 'refused') return made;
-  const { place, env } = made.worktree;
-  return { kind: 'directory', directory: place, news: made.news, env };
 }
 
 /** The best way to start commands on this machine: bash, else a POSIX shell with `setsid`, else directly. */

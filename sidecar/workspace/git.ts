@@ -19,6 +19,10 @@ export interface GitOptions {
   readonly input?: string;
   /** Added to the environment: a temporary index. */
   readonly env?: Readonly<Record<string, string>>;
+  /** `out` has one character for each byte, for contents of files and names as they are. */
+  readonly bytes?: boolean;
+  /** Longest time; `limits.gitMs` when not given. */
+  readonly timeoutMs?: number;
 }
 
 const settings = Object.entries({
@@ -46,18 +50,20 @@ export const git = (
 ): Promise<GitResult> => places(() => run(directory, args, options));
 
 function run(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const timeoutMs = options.timeoutMs ?? limits.gitMs;
   return new Promise((resolve) => {
     const child = execFile(
       'git',
       ['-C', directory, ...settings, ...args],
       {
         env: { ...gitEnvironment(process.env), ...options.env },
-        timeout: limits.gitMs,
+        timeout: timeoutMs,
         maxBuffer: limits.gitOutputBytes,
-        encoding: 'utf8',
+        encoding: options.bytes === true ? 'latin1' : 'utf8',
         windowsHide: true,
       },
-      (error, out, err) => resolve({ code: codeOfExit(error), out, problem: problemOf(error, err) }),
+      (error, out, err) =>
+        resolve({ code: codeOfExit(error), out, problem: problemOf(error, err, timeoutMs) }),
     );
     // Git may end before it has read everything; what it says about that is in its result.
     child.stdin?.on('error', () => undefined);
@@ -70,10 +76,10 @@ function codeOfExit(error: ExecFileException | null): number {
   return typeof error.code === 'number' ? error.code : -1;
 }
 
-function problemOf(error: ExecFileException | null, err: string): string {
+function problemOf(error: ExecFileException | null, err: string, timeoutMs: number): string {
   if (error === null) return '';
   if (error.code === 'ENOENT') return 'git is not installed, or not on the PATH.';
-  if (error.killed === true) return `git took longer than ${limits.gitMs / 1000} seconds.`;
+  if (error.killed === true) return `git took longer than ${timeoutMs / 1000} seconds.`;
   const lines = err.split('\n').filter((line) => line.trim() !== '');
   return lines.find((line) => /^(fatal|error):/.test(line)) ?? lines.at(-1) ?? error.message;
 }

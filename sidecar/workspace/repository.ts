@@ -15,6 +15,8 @@ export interface Repository {
   readonly gitDirectory: string;
   /** Null before the first commit. */
   readonly head: string | null;
+  /** What git needs to be told when the folder itself does not say where its repository is. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The repository of a folder; a string says in git's words why there is none. */

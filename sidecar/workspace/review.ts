@@ -19,11 +19,14 @@ import type { Buffers, Current } from './buffers.ts';
 import { byteString, bytesOf, hashOf, isUtf8, notText, shownLines, shownText } from './bytes.ts';
 import { messageOf } from './files.ts';
 import type { Locks } from './locks.ts';
+import type { Witness } from './witness.ts';
 
 export interface ReviewOptions {
   readonly buffers: Buffers;
   /** The same locks as the tools': a verdict and an edit of one file never cross. */
   readonly locks: Locks;
+  /** Told before a file is written, so that no command is taken for the author. */
+  readonly wrote: Witness['wrote'];
 }
 
 /** The Review port over real files. */
@@ -197,6 +200,7 @@ async function write(options: ReviewOptions, job: ReviewJob, evidence: Json): Pr
       return { kind: 'conflict', message: messages.moved };
     }
     const buffers = target === 'person' ? options.buffers : noBuffers;
+    options.wrote(path, bytesOrNull(outcome.text));
     const put = await putCurrent(buffers, path, now[target], bytesOrNull(outcome.text));
     return put ? { kind: 'done' } : { kind: 'conflict', message: messages.moved };
   });

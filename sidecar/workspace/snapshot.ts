@@ -6,7 +6,7 @@
 // repositories inside, nor new files past the bounds: `left` names those.
 
 import { constants } from 'node:fs';
-import { access, copyFile, lstat, mkdir, rm, stat } from 'node:fs/promises';
+import { access, copyFile, lstat, mkdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { limits } from '../runtime/limits.ts';
 import { git } from './git.ts';
@@ -29,6 +29,12 @@ export type SnapshotResult = Snapshot | { readonly kind: 'failed'; readonly text
 export interface Snapshots {
   /** The working tree of a repository as it is now. Never rejects. */
   take(repository: Repository): Promise<SnapshotResult>;
+  /** What git is told to find the objects of these snapshots: for comparing two of them (compare.ts). */
+  environment(repository: Repository): Promise<Readonly<Record<string, string>>>;
+  /** Files that snapshots of this working tree have taken in since they were last forgotten. */
+  taken(repository: Repository): number;
+  /** Begins anew at the next snapshot. Objects in a folder of the caller's are the caller's to remove. */
+  forget(repository: Repository): Promise<void>;
 }
 
 export interface SnapshotsOptions {
@@ -39,6 +45,10 @@ export interface SnapshotsOptions {
   /** Bytes of a file that is taken when it is new, and when it has changed. */
   readonly newFileBytes: number;
   readonly changedFileBytes: number;
+  /** Bytes of all new files together; when they have more, none is taken. */
+  readonly newBytes: number;
+  /** Longest time of one look at the files; past it there is no snapshot. */
+  readonly lookMs: number;
   /**
    * Where new objects go, with what is asked for objects beside it. Null: into the repository, where a worktree
    * finds them.
@@ -57,15 +67,26 @@ interface Kept {
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const locks = createLocks();
   const kept = new Map<string, Kept>();
+  const taken = new Map<string, number>();
+  const indexOf = ({ top }: Repository): string =>
+    path.join(options.root, `${hashOfText(top).slice(0, 16)}.index`);
   const take = async (repository: Repository): Promise<SnapshotResult> => {
-    const index = path.join(options.root, `${hashOfText(repository.top).slice(0, 16)}.index`);
-    const first = await attempt(options, repository, { index, kept });
+    const index = indexOf(repository);
+    const first = await attempt(options, repository, { index, kept, taken });
     if (first.kind === 'snapshot') return first;
     // Objects that only our index knew of may have been removed by the person's `git gc`: from the start, once.
     kept.delete(repository.top);
-    return await attempt(options, repository, { index, kept });
+    return await attempt(options, repository, { index, kept, taken });
   };
   return {
+    environment: (repository) => objectsOf(options, repository),
+    taken: ({ top }) => taken.get(top) ?? 0,
+    forget: (repository) =>
+      locks(repository.top, async () => {
+        kept.delete(repository.top);
+        taken.delete(repository.top);
+        await rm(indexOf(repository), { force: true });
+      }),
     take: (repository) =>
       locks(repository.top, () =>
         take(repository).catch((error: unknown) => ({ kind: 'failed', text: String(error) })),
@@ -76,28 +97,30 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
 interface Memory {
   readonly index: string;
   readonly kept: Map<string, Kept>;
+  readonly taken: Map<string, number>;
 }
 
 async function attempt(
   options: SnapshotsOptions,
   repository: Repository,
-  { index, kept }: Memory,
+  { index, kept, taken: counts }: Memory,
 ): Promise<SnapshotResult> {
   const { top } = repository;
-  const env = await environmentOf(options, repository, index);
+  const env = { ...(await objectsOf(options, repository)), GIT_INDEX_FILE: index };
   await rm(`${index}.lock`, { force: true });
   const persons = await markOf(path.join(repository.gitDirectory, 'index'));
   let known = kept.get(top) ?? null;
   if (known?.copied !== persons) {
     await mkdir(options.root, { recursive: true });
     await rm(index, { force: true });
-    if (persons !== 'none') await copyFile(path.join(repository.gitDirectory, 'index'), index);
+    if (persons !== 'none') await copyIndex(path.join(repository.gitDirectory, 'index'), index);
     known = { copied: persons, last: null };
   }
   kept.delete(top);
-  const listed = await git(top, [...listing], { env });
+  const listed = await git(top, [...listing], { env, timeoutMs: options.lookMs });
   if (listed.code !== 0) return failed(listed);
   const { taken, left } = await chosen(options, top, [...new Set(pathsOf(listed.out))]);
+  counts.set(top, (counts.get(top) ?? 0) + taken.length);
   const { last } = known;
   const result =
     last !== null && taken.length === 0 ? { ...last, left } : await written(top, env, { taken, left });
@@ -109,20 +132,30 @@ async function attempt(
 // With a letter before each name: `?` is a new file, others have changed or are gone.
 const listing = ['ls-files', '-z', '-t', '--modified', '--others', '--exclude-standard'] as const;
 
-async function environmentOf(
+async function objectsOf(
   options: SnapshotsOptions,
   repository: Repository,
-  index: string,
-): Promise<Record<string, string>> {
-  if (options.objects === null) return { GIT_INDEX_FILE: index };
+): Promise<Readonly<Record<string, string>>> {
+  const { env } = repository;
+  if (options.objects === null) return { ...env };
   return {
-    GIT_INDEX_FILE: index,
+    ...env,
     GIT_OBJECT_DIRECTORY: await options.objects(repository),
     GIT_ALTERNATE_OBJECT_DIRECTORIES: path.join(repository.common, 'objects'),
   };
 }
 
 const failed = (result: GitResult): SnapshotResult => ({ kind: 'failed', text: result.problem });
+
+/**
+ * Git takes an entry whose file is as new as the index itself for possibly changed, and looks into the file. A copy
+ * is newer than what it was copied of, so it gets the time of that: whole milliseconds, rounded down.
+ */
+async function copyIndex(from: string, to: string): Promise<void> {
+  const { atime, mtimeMs } = await stat(from);
+  await copyFile(from, to);
+  await utimes(to, atime, Math.floor(mtimeMs) / 1000);
+}
 
 /** Says whether a file is another one than before. */
 async function markOf(file: string): Promise<string> {
@@ -151,33 +184,44 @@ async function chosen(
   listed: readonly string[],
 ): Promise<{ taken: string[]; left: string[] }> {
   const isNew = (line: string): boolean => line.startsWith('? ');
-  const many = options.newFiles < listed.filter(isNew).length;
-  const taken: string[] = [];
+  let many = options.newFiles < listed.filter(isNew).length;
+  const fitting: string[] = [];
   const left: string[] = [];
+  let newBytes = 0;
   for (let at = 0; at < listed.length; at += limits.slice) {
     const slice = listed.slice(at, at + limits.slice);
-    const fits = await Promise.all(
+    const sizes = await Promise.all(
       slice.map(async (line) => {
-        if (isNew(line) && many) return false;
+        if (isNew(line) && many) return null;
         const mostBytes = isNew(line) ? options.newFileBytes : options.changedFileBytes;
-        return await fitsIn(path.join(top, nameIn(line)), mostBytes);
+        return await sizeIn(path.join(top, nameIn(line)), mostBytes);
       }),
     );
-    for (const [i, line] of slice.entries()) (fits[i] === true ? taken : left).push(nameIn(line));
+    for (const [i, line] of slice.entries()) {
+      const sizeBytes = sizes[i] ?? null;
+      if (isNew(line)) newBytes += sizeBytes ?? 0;
+      (sizeBytes === null ? left : fitting).push(sizeBytes === null ? nameIn(line) : line);
+    }
+    many ||= options.newBytes < newBytes;
   }
-  return { taken, left };
+  if (!many) return { taken: fitting.map(nameIn), left };
+  const known = fitting.filter((line) => !isNew(line));
+  return { taken: known.map(nameIn), left: [...left, ...fitting.filter(isNew).map(nameIn)] };
 }
 
 const nameIn = (line: string): string => line.slice(2);
 
-/** A file that is gone fits too: it goes out of the index. A folder is another repository. */
-async function fitsIn(file: string, mostBytes: number): Promise<boolean> {
+/**
+ * Bytes of a file that goes in; null: it does not. One that is gone goes in too: it goes out of the index. A folder
+ * is another repository.
+ */
+async function sizeIn(file: string, mostBytes: number): Promise<number | null> {
   const found = await lstat(file).catch(() => null);
-  if (found === null || found.isSymbolicLink()) return true;
-  if (!found.isFile() || mostBytes < found.size) return false;
+  if (found === null || found.isSymbolicLink()) return 0;
+  if (!found.isFile() || mostBytes < found.size) return null;
   // Git gives up altogether at one file that it cannot read.
   return await access(file, constants.R_OK).then(
-    () => true,
-    () => false,
+    () => found.size,
+    () => null,
   );
 }

@@ -80,6 +80,8 @@ export function createWorktrees(root: string, bounds: RoomBounds = roomBounds): 
       newFiles: limits.carriedFiles,
       newFileBytes: limits.fileBytes,
       changedFileBytes: limits.carriedFileBytes,
+      newBytes: limits.carriedBytes,
+      lookMs: limits.gitMs,
       objects: null,
     }),
   };

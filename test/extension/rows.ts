@@ -64,6 +64,7 @@ export function changeRow(id: number, over: Partial<ChangeRow> = {}): ChangeRow 
     removed: 1,
     baseHash: `b${id}`,
     afterHash: `a${id}`,
+    doubt: null,
     atMs: 0,
     overlaps: [],
     ...over,

@@ -23,6 +23,7 @@ export const canaries = {
   slotKeptInWait: 'an agent in wait_agent holds a model slot',
   timerLost: 'a timer is not set',
   wakeUpLost: 'agents that wait for budget are not told that some came free',
+  touchedLost: 'some of the files that a command has changed are not recorded',
   sequenceSkipped: 'a commit is not told to those who follow',
   interruptedWithoutResult: 'a call of an interrupted turn gets no result',
   countDrift: 'an ancestor misses a change of its counts',

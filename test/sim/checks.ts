@@ -290,6 +290,7 @@ export class Checks {
       else if (table === 'call') {
         const call = disk.row('call', id);
         if (call?.open === 0) this.#running.delete(id);
+        if (call?.state === 'done') this.#shown(id, call.agent);
         // What an adapter found out is nobody's news until the call moves.
         const shown = columns.length !== 1 || columns[0] !== 'evidence';
         if (call !== undefined && shown && !news.calls.has(call.agent)) missing(`call ${id}`);
@@ -321,6 +322,19 @@ export class Checks {
     for (const other of this.#sim.disk.rows('change')) {
       if (other.path !== change.path || other.state !== 'open' || news.changes.has(other.agent)) continue;
       missing(`the overlap of change ${other.id} with ${change.id}`);
+    }
+  }
+
+  /** What a command has changed is shown for review from the commit on that has its result. */
+  #shown(call: number, agent: number): void {
+    const { disk, outside } = this.#sim;
+    const command = outside.calls.get(call);
+    // A write may bring back what was there before; what a command writes in this world was never there.
+    if (command?.effect !== true) return;
+    const own = disk.rows('change').filter((change) => change.agent === agent);
+    for (const { path, after } of command.told?.touched ?? []) {
+      const isThere = after === null || own.some((change) => change.path === path);
+      if (!isThere) this.#sim.fail('S11', `call ${call} has changed ${path}, and no change says so`);
     }
   }
 

@@ -15,6 +15,7 @@ import type {
   Touched,
 } from '../../sidecar/ports.ts';
 import type { CallId } from '../../sidecar/protocol/ids.ts';
+import { limits } from '../../sidecar/runtime/limits.ts';
 import type { Json } from '../../sidecar/protocol/json.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
@@ -252,17 +253,32 @@ export class FakeTools implements Tools {
   #act(job: ToolJob): ToolOutcome {
     const { chance, odds, outside } = this.#sim;
     if (chance.hits(odds.toolFails)) return { status: 'error', text: 'exit 1' };
-    const path = `/place/${String(job.input['path'])}`;
     if (job.tool !== 'write')
       return {
         status: 'ok',
         text: `ok ${job.call}`,
         ...(chance.hits(0.1) ? { whole: Buffer.alloc(300, 97) } : {}),
+        ...(job.tool === 'shell' && chance.hits(0.2) ? { touched: this.#changedBy(job) } : {}),
       };
-    const before = outside.files.get(path);
+    const path = `/place/${String(job.input['path'])}`;
     const after = String(job.input['text']);
+    const touched = { path, written: path, before: bytes(outside.files.get(path)), after: bytes(after) };
     outside.files.set(path, after);
-    const touched: Touched = { path, written: path, before: bytes(before), after: bytes(after) };
     return { status: 'ok', text: 'written', touched: [touched] };
+  }
+
+  /** A command changes one file or many, and now and then another agent's ran beside it. */
+  #changedBy(job: ToolJob): Touched[] {
+    const { chance, outside } = this.#sim;
+    const others = chance.hits(0.3) ? [job.agent] : [];
+    const count = chance.hits(0.2) ? 2 * limits.touchedFiles + 3 : 1;
+    return Array.from({ length: count }, (_, i) => {
+      const path = `/place/made-${job.call % 5}-${i}`;
+      const before = outside.files.get(path);
+      const after = chance.hits(0.1) ? undefined : `by ${job.call}\n`;
+      if (after === undefined) outside.files.delete(path);
+      else outside.files.set(path, after);
+      return { path, written: path, before: bytes(before), after: bytes(after), others };
+    });
   }
 }

@@ -263,6 +263,7 @@ export class Sim {
       defaultModel: 'sim/model',
     });
     if (this.canary === 'wakeUpLost') forget(this.host, 'budgetsMore');
+    if (this.canary === 'touchedLost') forget(this.host, 'touched');
     this.workload.connected();
   }
 

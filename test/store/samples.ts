@@ -177,6 +177,7 @@ export function changeRow(own: Partial<New<ChangeRecord>> = {}): New<ChangeRecor
     removed: 0,
     at: 1_790_000_000_000,
     accepted: 0,
+    doubt: '',
     rejected: 0,
     conflict: 0,
     ranges: '',

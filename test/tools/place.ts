@@ -14,6 +14,7 @@ import type { ToolsHandle, ToolsOptions } from '../../sidecar/tools/registry.ts'
 import { noBuffers } from '../../sidecar/workspace/buffers.ts';
 import { createLocks } from '../../sidecar/workspace/locks.ts';
 import { createWorktrees } from '../../sidecar/workspace/worktree.ts';
+import { createWitness } from '../../sidecar/workspace/witness.ts';
 
 export type Call = { isolation?: Isolation; mode?: Mode; agent?: number; id?: number };
 
@@ -45,6 +46,7 @@ export function createPlace(change: Partial<ToolsOptions> = {}): Place {
       commandEnvironment({ env: process.env, store, binDirectory: path.join(root, 'bin'), loginPath: null }),
     buffers: noBuffers,
     locks: createLocks(),
+    witness: createWitness(path.join(store, 'snapshots')),
     shell: 'bash',
     ...change,
   };

@@ -7,6 +7,7 @@ import { createTools } from '../../sidecar/tools/registry.ts';
 import { noBuffers } from '../../sidecar/workspace/buffers.ts';
 import { createWorktrees } from '../../sidecar/workspace/worktree.ts';
 import { createLocks } from '../../sidecar/workspace/locks.ts';
+import { createWitness } from '../../sidecar/workspace/witness.ts';
 
 const [runDirectory = '', store = '', workspace = '', shell = '', ...commands] = process.argv.slice(2);
 const tools = createTools({
@@ -15,6 +16,7 @@ const tools = createTools({
   environment: () => ({ PATH: process.env['PATH'] ?? '', ROOST_STORE: store }),
   buffers: noBuffers,
   locks: createLocks(),
+  witness: createWitness(`${store}/snapshots`),
   shell: shell === 'sh' ? 'sh' : 'bash',
 });
 

@@ -136,6 +136,7 @@ export function change(id: number, part: Partial<ChangeDetail> = {}): ChangeDeta
     removed: hunks.reduce((sum, each) => sum + each.removed.length, 0),
     baseHash: `base-${id}`,
     afterHash: `after-${id}`,
+    doubt: null,
     atMs: noonMs,
     overlaps: [],
     hunks,

@@ -36,7 +36,7 @@ function createCase(isolation: 'shared' | 'worktree', sides: Sides, buffers: Buf
   const writtenFile = isolation === 'worktree' ? path.join(folder, 'worktree.ts') : personFile;
   if (sides.person !== null) writeFileSync(personFile, sides.person);
   if (isolation === 'worktree' && sides.after !== null) writeFileSync(writtenFile, sides.after);
-  const review = createReview({ buffers, locks: createLocks() });
+  const review = createReview({ buffers, locks: createLocks(), wrote: () => undefined });
   const file: ReviewFile = {
     path: personFile,
     written: writtenFile,
@@ -60,6 +60,7 @@ function createCase(isolation: 'shared' | 'worktree', sides: Sides, buffers: Buf
     afterHash: '',
     atMs: 0,
     overlaps: [],
+    doubt: null,
   };
   return {
     review,

@@ -11,7 +11,19 @@ import { limits } from '../../runtime/limits.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { bootId } from './processes.ts';
-import { claimOf, dueOf, emptyRun, exitOf, outputOf, removeRun, takeClaim, writeJob } from './runs.ts';
+import {
+  claimOf,
+  dueOf,
+  emptyRun,
+  endedMsOf,
+  exitOf,
+  keepMark,
+  markIn,
+  outputOf,
+  removeRun,
+  takeClaim,
+  writeJob,
+} from './runs.ts';
 import type { RunJob, ShellKind } from './script.ts';
 import { watched } from './watched.ts';
 import type { CommandEnd, Watch, Watched } from './watched.ts';
@@ -21,7 +33,7 @@ export interface CommandsOptions {
   readonly runDirectory: string;
   readonly kind: ShellKind;
   /** What marks the processes of a call in their environment, to find those that left their group. */
-  readonly mark: (id: string) => Readonly<Record<string, string>>;
+  readonly callMark: (id: string) => Readonly<Record<string, string>>;
 }
 
 export interface StartOptions extends Watch {
@@ -36,6 +48,12 @@ export interface Commands {
   resume(id: string, origin: string, watch: Watch): Promise<CommandEnd>;
   /** Whether there is a record of this name. */
   knows(id: string): boolean;
+  /** Keeps this text with a record, in place of what was kept before: what is needed to say what the command changed. */
+  remember(id: string, mark: string): void;
+  /** That text; null: there is none. */
+  markOf(id: string): string | null;
+  /** When the command ended, ms since 1970; null: it has not, or nobody knows. */
+  endedMs(id: string): number | null;
   /** The end of this run, which was told, is committed: its record is not needed any more. */
   settled(id: string): void;
   /**
@@ -81,7 +99,7 @@ class RecordedCommands implements Commands {
       return null;
     }
     const begin = (): void => this.launcherWith(env).start(id, directory);
-    const mark = this.options.mark(id);
+    const mark = this.options.callMark(id);
     const end = this.follow(id, watched({ directory, mark, runMs, polled: false, watch, begin }));
     begin();
     return end;
@@ -103,7 +121,7 @@ class RecordedCommands implements Commands {
       return { kind: 'neverStarted', text: 'The runtime ended before the command was started.' };
     }
     if (claim === 'torn' && exitOf(directory) === null) return unknown('The record of the command was lost.');
-    const mark = this.options.mark(id);
+    const mark = this.options.callMark(id);
     const runMs = dueOf(directory) * 1000 - Date.now();
     return await this.follow(
       id,
@@ -113,6 +131,18 @@ class RecordedCommands implements Commands {
 
   knows(id: string): boolean {
     return existsSync(this.directoryOf(id));
+  }
+
+  remember(id: string, mark: string): void {
+    keepMark(this.directoryOf(id), mark);
+  }
+
+  markOf(id: string): string | null {
+    return markIn(this.directoryOf(id));
+  }
+
+  endedMs(id: string): number | null {
+    return endedMsOf(this.directoryOf(id));
   }
 
   settled(id: string): void {

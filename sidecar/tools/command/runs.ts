@@ -27,6 +27,7 @@ import type { ProcessMark } from './processes.ts';
 export function writeJob(directory: string, job: RunJob, spare: string | null): void {
   if (spare === null) mkdirSync(directory, { mode: 0o700 });
   else renameSync(spare, directory);
+  if (job.mark !== undefined) writeFileSync(path.join(directory, 'mark'), job.mark, { mode: 0o600 });
   writeFileSync(path.join(directory, 'job'), jobText(job), { mode: 0o600 });
 }
 
@@ -80,7 +81,7 @@ export async function emptyRun(directory: string, spare: string): Promise<void> 
   const isCut = textOf(path.join(directory, 'cut')) !== null;
   renameSync(directory, spare);
   for (const name of ['claim', 'exit']) writeFileSync(path.join(spare, name), '');
-  for (const name of isCut ? ['out', 'head', 'tail', 'cut'] : ['out'])
+  for (const name of isCut ? ['out', 'mark', 'head', 'tail', 'cut'] : ['out', 'mark'])
     rmSync(path.join(spare, name), { force: true });
   const made = await open(path.join(spare, 'out'), 'wx', 0o600);
   await made.close();
@@ -95,6 +96,25 @@ export function dueOf(directory: string): number {
 export function exitOf(directory: string): number | null {
   const match = /^(\d+)\n$/.exec(textOf(path.join(directory, 'exit')) ?? '');
   return match === null ? null : Number(match[1]);
+}
+
+/** Keeps a text with a run, whole or not at all. */
+export function keepMark(directory: string, mark: string): void {
+  const file = path.join(directory, 'mark');
+  try {
+    writeFileSync(`${file}.new`, mark, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  } catch {
+    // The disk is full, or somebody removed the run: the older mark says less, and nothing wrong.
+  }
+}
+
+export const markIn = (directory: string): string | null => textOf(path.join(directory, 'mark'));
+
+/** When the exit record was written, ms since 1970; null: there is none. */
+export function endedMsOf(directory: string): number | null {
+  const found = statSync(path.join(directory, 'exit'), { throwIfNoEntry: false });
+  return found === undefined || found.size === 0 ? null : found.mtimeMs;
 }
 
 function textOf(file: string): string | null {

@@ -10,8 +10,8 @@
 //
 // Files of a run, in its own directory: `job` (sourced by the command's shell), `claim` (whose first line decides who
 // has it, written before any work: "pid start wrapper wrapperStart boot"), `out`, `exit` (a number and a line end;
-// without the line end it is not there), and, where output cannot be trimmed in place (runs.ts), `head`, `tail` and
-// `cut`. The files may be there before, empty, from a run whose result is committed (commands.ts).
+// without the line end it is not there), `mark` (what its folder looked like before), and, where output
+// cannot be trimmed in place (runs.ts), `head`, `tail` and `cut`. The files may be there before, empty, from a run whose result is committed (commands.ts).
 
 import { limits } from '../../runtime/limits.ts';
 
@@ -176,6 +176,8 @@ export interface RunJob {
   readonly env: Readonly<Record<string, string>>;
   /** Seconds since 1970 at which it has run long enough. */
   readonly dueSeconds: number;
+  /** Kept with the run (Commands.remember). */
+  readonly mark?: string;
 }
 
 /** The text of a run's \`job\` file: sourced in the command's shell, it leaves the command as the first argument. */

@@ -1,0 +1,161 @@
+// One command of the tool `shell` on its way: where it runs, with which environment, what it changed, and what
+// became of it after a crash.
+
+import type { ToolJob, ToolOutcome } from '../ports.ts';
+import type { Watching, Witness } from '../workspace/witness.ts';
+import type { Worktrees } from '../workspace/worktree.ts';
+import { withNews } from '../workspace/worktreeBase.ts';
+import type { Commands } from './command/commands.ts';
+import { runDirectly } from './command/direct.ts';
+import type { CommandEnd } from './command/watched.ts';
+import { askerOf, ownVariables } from './setup.ts';
+import type { SetupRunner } from './setup.ts';
+import { outcomeOf } from './shellResult.ts';
+import { failure } from './tool.ts';
+import type { Doing } from './tool.ts';
+
+export interface RunnerOptions extends SetupRunner {
+  readonly worktrees: Worktrees;
+  readonly witness: Witness;
+}
+
+/** A command as it was asked for. */
+export interface Wish {
+  readonly job: ToolJob;
+  readonly doing: Doing;
+  readonly command: string;
+  readonly runMs: number;
+  /** The setup of a worktree that the person was asked about with this call; null: none. */
+  readonly setup: string | null;
+  /** It may change files: its place is looked at before and afterwards. */
+  readonly writes: boolean;
+}
+
+/** The call that a record belongs to: `12` and, started anew after a crash, `12.1`, `12.2`. */
+export const callOf = (record: string): string => record.split('.', 1)[0] ?? record;
+
+const recordOf = (job: ToolJob, serial: number): string =>
+  serial === 0 ? String(job.call) : `${job.call}.${serial}`;
+
+/** Starts the command of a call and sees it to its end. */
+export function run(options: RunnerOptions, wish: Wish): Promise<ToolOutcome> {
+  return start(options, wish, recordOf(wish.job, 0));
+}
+
+/**
+ * What became of a command after a crash. One whose claim recovery has won was never started and never will be
+ * under that record, so it is started now under the next one: still at most once, since each record has a claim
+ * of its own and a later record exists only when all before it were won.
+ */
+export async function takeUp(
+  options: RunnerOptions & { readonly commands: Commands },
+  wish: Wish,
+  origin: string,
+): Promise<ToolOutcome> {
+  const { commands } = options;
+  for (let serial = 0; ; serial++) {
+    const record = recordOf(wish.job, serial);
+    if (serial > 0 && !commands.knows(record)) return await start(options, wish, record);
+    const watching = wish.writes ? await resumed(options, wish.job, commands.markOf(record)) : null;
+    const end = await commands.resume(record, origin, wish.doing);
+    const isOver = end.kind !== 'neverStarted' || wish.doing.signal.aborted;
+    if (isOver) return await withChanges(wish, { end, watching, endedMs: commands.endedMs(record) });
+    await watching?.drop();
+  }
+}
+
+async function resumed(
+  { witness, worktrees }: RunnerOptions,
+  job: ToolJob,
+  mark: string | null,
+): Promise<Watching> {
+  const { workspace, isolation } = job.place;
+  const worktree = isolation === 'worktree' ? await worktrees.find(job.agent, workspace) : null;
+  return await witness.resume({ agent: job.agent, workspace, place: worktree?.place ?? workspace }, mark);
+}
+
+async function start(options: RunnerOptions, wish: Wish, record: string): Promise<ToolOutcome> {
+  const { job, doing, command, runMs } = wish;
+  const made = await directoryOf(options, wish);
+  if (made.kind === 'refused') return failure(made.text);
+  const { directory, news } = made;
+  const watching = wish.writes ? await watched(options, { job, directory, record }) : null;
+  const env = options.environment();
+  const own = { ...ownVariables(job), ...made.env };
+  const dueSeconds = Math.ceil((Date.now() + runMs) / 1000);
+  const task = { command, directory, env: own, dueSeconds, ...(watching && { mark: watching.mark() }) };
+  const end: Promise<CommandEnd> =
+    options.commands?.start(record, task, { ...doing, env, runMs }) ??
+    runDirectly({ command, directory, env: { ...env, ...own }, runMs }, doing);
+  watching?.begin();
+  const outcome = await withChanges(wish, {
+    end: await end,
+    watching: watching?.watching ?? null,
+    endedMs: null,
+  });
+  return { ...outcome, text: withNews(outcome.text, news) };
+}
+
+interface Watched {
+  readonly watching: Watching;
+  /** What the record of the command begins with. */
+  mark(): string;
+  /** The record is there: from now on it is kept up to date. */
+  begin(): void;
+}
+
+async function watched(
+  { witness, commands }: RunnerOptions,
+  { job, directory, record }: { readonly job: ToolJob; readonly directory: string; readonly record: string },
+): Promise<Watched> {
+  let newest = '';
+  let hasRecord = false;
+  const scene = { agent: job.agent, workspace: job.place.workspace, place: directory };
+  const watching = await witness.watch(scene, (mark) => {
+    newest = mark;
+    if (hasRecord) commands?.remember(record, mark);
+  });
+  return { watching, mark: () => newest, begin: () => (hasRecord = true) };
+}
+
+interface Ended {
+  readonly end: CommandEnd;
+  readonly watching: Watching | null;
+  readonly endedMs: number | null;
+}
+
+/** The end in words, with what the command changed. */
+async function withChanges(wish: Wish, { end, watching, endedMs }: Ended): Promise<ToolOutcome> {
+  const outcome = outcomeOf(end, wish.runMs);
+  if (watching === null) return outcome;
+  if (end.kind === 'neverStarted') {
+    await watching.drop();
+    return outcome;
+  }
+  const { touched, notes } = await watching.end(endedMs ?? undefined);
+  const lines = notes.map((note) => `\n[roost: ${note}]`).join('');
+  const told = { ...outcome, text: withNews(outcome.text, lines === '' ? null : lines.slice(1)) };
+  return touched.length === 0 ? told : { ...told, touched };
+}
+
+interface Directory {
+  readonly kind: 'directory';
+  readonly directory: string;
+  /** What the agent is told of a worktree that was made for this command. */
+  readonly news: string | null;
+  /** Variables of the worktree. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function directoryOf(
+  options: RunnerOptions,
+  { job, doing, setup }: Wish,
+): Promise<Directory | { readonly kind: 'refused'; readonly text: string }> {
+  const { workspace, isolation } = job.place;
+  if (isolation !== 'worktree') return { kind: 'directory', directory: workspace, news: null, env: {} };
+  const asker = askerOf(options, job, setup, doing);
+  const made = await options.worktrees.ensure(job.agent, workspace, asker);
+  if (made.kind === 'refused') return made;
+  const { place, env } = made.worktree;
+  return { kind: 'directory', directory: place, news: made.news, env };
+}
