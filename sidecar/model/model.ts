@@ -14,7 +14,7 @@ import {
 import { limits } from '../runtime/limits.ts';
 import { anthropic } from './anthropic.ts';
 import { Authorities } from './authorities.ts';
-import { free, priceOf, sizesOf, type Price } from './catalog.ts';
+import { free, priceOf, sizesOf, type Price, type Shop } from './catalog.ts';
 import { chat } from './chat.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dialect } from './dialect.ts';
@@ -97,13 +97,18 @@ class Models implements Model {
     if (spec === undefined) return null;
     const scripted = spec.dialect === 'scripted';
     if (scripted) return { id: model, contextTokens: 200_000, outputTokens: 32_000, scripted };
-    return { id: model, ...sizesOf(spec.name, nameOf(model), spec.keyless === true), scripted };
+    return { id: model, ...this.sizes(spec, nameOf(model)), scripted };
   }
 
   price(model: string): Price | null {
     const spec = this.specs.get(providerOf(model));
     if (spec === undefined) return null;
-    return spec.dialect === 'scripted' || spec.keyless === true ? free : priceOf(spec.name, nameOf(model));
+    if (spec.dialect === 'scripted' || spec.keyless === true) return free;
+    return priceOf(shopOf(spec), nameOf(model), Date.now());
+  }
+
+  private sizes(spec: ProviderSpec, name: string): Pick<ModelInfo, 'contextTokens' | 'outputTokens'> {
+    return sizesOf({ ...shopOf(spec), isLocal: spec.keyless === true }, name, Date.now());
   }
 
   /** Without a window nobody knows whether there is such a model: its agents wait for one. */
@@ -111,7 +116,7 @@ class Models implements Model {
     const editors = this.editors();
     const known = editors.find(nameOf(model));
     if (known === null && (editors.offered().length > 0 || nameOf(model) === '')) return null;
-    const assumed = sizesOf(editorProvider, nameOf(model), false);
+    const assumed = sizesOf({ ...noShop, isLocal: false }, nameOf(model), Date.now());
     const contextTokens =
       known === null || known.inputTokens === 0 ? assumed.contextTokens : known.inputTokens;
     const { outputTokens } = assumed;
@@ -161,7 +166,7 @@ class Models implements Model {
       ).href,
       headers: line.headers,
       caFile: spec.caFile ?? null,
-      sizes: (name) => sizesOf(spec.name, name, spec.keyless === true),
+      sizes: (name) => this.sizes(spec, name),
     };
   }
 
@@ -272,6 +277,9 @@ class Models implements Model {
     }
   }
 }
+
+const noShop = { provider: '', baseUrl: '' };
+const shopOf = ({ name, baseUrl }: ProviderSpec): Shop => ({ provider: name, baseUrl });
 
 const nothingListed = { models: [], atMs: Number.NEGATIVE_INFINITY };
 

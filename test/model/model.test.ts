@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, mock, test } from 'node:test';
-import { priceOf } from '../../sidecar/model/catalog.ts';
 import { Deadlines, type Due } from '../../sidecar/model/deadlines.ts';
 import { createModel } from '../../sidecar/model/model.ts';
 import { pathBelow } from '../../sidecar/model/providers.ts';
@@ -29,9 +28,9 @@ describe('what is known of models', () => {
     assert.deepEqual(model.price('anthropic/claude-haiku-4-5'), haiku);
     assert.deepEqual(model.price('anthropic/claude-haiku-4-5-20251001'), haiku);
     assert.deepEqual(model.price('openrouter/anthropic/claude-haiku-4.5'), haiku);
-    assert.deepEqual(priceOf('openai', 'gpt-5-2025-08-07'), priceOf('openai', 'gpt-5'));
+    assert.deepEqual(model.price('openai/gpt-5-2025-08-07'), model.price('openai/gpt-5'));
     assert.equal(model.price('openai/gpt-5-unheard-of'), null);
-    assert.equal(model.price('openrouter/anthropic/claude-haiku-4.5:beta'), null);
+    assert.equal(model.price('openrouter/anthropic/claude-haiku-4.5:unheard-of'), null);
     assert.equal(model.price('nobody/x'), null);
     assert.equal(model.price('ollama/qwen3')?.input, 0);
   });
