@@ -19,6 +19,7 @@ import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult } from './proto
 import type { RequestRow } from './protocol/request.ts';
 import type { ModelInfo, ProviderSpec } from './protocol/settings.ts';
 import type { OpenCall } from './protocol/transcript.ts';
+import type { TrashRow } from './protocol/trash.ts';
 import type { TreeQuery, TreeWindow } from './protocol/tree.ts';
 
 /** Gives up on what a port was asked. Safe to call twice and after the end; at most one more post may follow. */
@@ -410,6 +411,8 @@ export interface Reads {
   budget(agent: number): BudgetState | undefined;
   /** What a person has decided about the file of this hash; undefined: nothing. */
   trust(hash: string): 'trusted' | 'denied' | undefined;
+  /** Branches in the trash, newest first; `after` 0: from the newest on. */
+  trash(after: number, limit: number): { readonly rows: readonly TrashRow[]; readonly more: boolean };
   requests(after: number, limit: number): { readonly rows: readonly RequestRow[]; readonly more: boolean };
   requestsOf(agent: number): readonly RequestRow[];
   openCalls(agent: number): readonly OpenCall[];

@@ -82,7 +82,11 @@ export type Command =
       readonly schema: string | null;
       readonly text: string;
     }
-  | { readonly kind: 'close' | 'retry'; readonly agent: string }
+  | { readonly kind: 'close'; readonly agent: string }
+  | { readonly kind: 'delete'; readonly agent: string }
+  | { readonly kind: 'restore'; readonly agent: string }
+  | { readonly kind: 'retry'; readonly agent: string }
+  | { readonly kind: 'trash' }
   | { readonly kind: 'budget'; readonly agent: string; readonly budget: Partial<Budget> | null }
   | { readonly kind: 'queue'; readonly agent: string; readonly remove: number | null }
   | { readonly kind: 'requests' }
@@ -182,6 +186,9 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
       };
     case 'fork':
     case 'close':
+    case 'delete':
+    case 'restore':
+    case 'trash':
     case 'retry':
     case 'budget':
     case 'queue':
@@ -220,7 +227,7 @@ function parseFollow(values: Values, agent: string | undefined): Command {
   };
 }
 
-type Lifecycle = 'fork' | 'close' | 'retry' | 'budget' | 'queue';
+type Lifecycle = 'fork' | 'close' | 'delete' | 'restore' | 'trash' | 'retry' | 'budget' | 'queue';
 
 function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: readonly string[]): Command {
   switch (name) {
@@ -233,7 +240,11 @@ function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: rea
         schema: values.schema ?? null,
         text: needText('fork', others),
       };
+    case 'trash':
+      return { kind: name };
     case 'close':
+    case 'delete':
+    case 'restore':
     case 'retry':
       return { kind: name, agent: need(first, name, 'an agent') };
     case 'budget':

@@ -25,14 +25,14 @@ export async function fork(context: Context, command: Of<'fork'>): Promise<numbe
   return 0;
 }
 
-export async function close(context: Context, command: Of<'close' | 'retry'>): Promise<number> {
+export async function close(context: Context, command: Of<'close'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
-  const { stopped } = await context.session.call('agent/close', { agent: id, key: context.key ?? newKey() });
-  await context.printer.print({ type: 'closed', agent: id, stopped });
+  const done = await context.session.call('agent/close', { agent: id, key: context.key ?? newKey() });
+  await context.printer.print({ type: 'closed', agent: id, ...done });
   return 0;
 }
 
-export async function retry(context: Context, command: Of<'close' | 'retry'>): Promise<number> {
+export async function retry(context: Context, command: Of<'retry'>): Promise<number> {
   const { id, name } = await findAgent(context, command.agent);
   const { turn } = await context.session.call('turn/retry', { agent: id, key: context.key ?? newKey() });
   await context.printer.print({ type: 'started', agent: id, turn, name, state: 'started' });

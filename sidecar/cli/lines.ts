@@ -4,10 +4,18 @@ import type { AgentRow } from '../protocol/agent.ts';
 import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { AgentId, TurnId } from '../protocol/ids.ts';
-import type { BudgetState, DoctorFinding, QueuedTurn, StoreInfo, TurnResult } from '../protocol/methods.ts';
+import type {
+  BranchDone,
+  BudgetState,
+  DoctorFinding,
+  QueuedTurn,
+  StoreInfo,
+  TurnResult,
+} from '../protocol/methods.ts';
 import type { KnownFileRow, ProfileRow } from '../protocol/profile.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { ModelInfo } from '../protocol/settings.ts';
+import type { TrashRow } from '../protocol/trash.ts';
 import type { WorktreeRemoved, WorktreeRow } from '../protocol/worktree.ts';
 
 /** Every line that a command can print. `type` says which; the other fields are the wire's own. */
@@ -28,7 +36,8 @@ export type PrintedLine =
   | { readonly type: 'open'; readonly turns: readonly TurnId[] }
   | ({ readonly type: 'agent' } & AgentRow)
   | { readonly type: 'interrupted'; readonly agent: AgentId; readonly stopped: number }
-  | { readonly type: 'closed'; readonly agent: AgentId; readonly stopped: number }
+  | ({ readonly type: 'closed' | 'deleted' | 'restored'; readonly agent: AgentId } & BranchDone)
+  | ({ readonly type: 'trash' } & TrashRow)
   | ({ readonly type: 'budget'; readonly agent: AgentId } & BudgetState)
   | ({ readonly type: 'queued'; readonly agent: AgentId } & QueuedTurn)
   | { readonly type: 'removed'; readonly turn: TurnId; readonly removed: boolean }

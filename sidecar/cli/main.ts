@@ -17,6 +17,7 @@ import * as lifecycle from './lifecycle.ts';
 import * as manage from './manage.ts';
 import { Printer } from './printer.ts';
 import { Session } from './session.ts';
+import * as trash from './trash.ts';
 import * as work from './work.ts';
 import * as workspace from './workspace.ts';
 
@@ -85,6 +86,12 @@ function dispatch(
       return lifecycle.fork(context, command);
     case 'close':
       return lifecycle.close(context, command);
+    case 'delete':
+      return trash.remove(context, command);
+    case 'restore':
+      return trash.restore(context, command);
+    case 'trash':
+      return trash.list(context);
     case 'retry':
       return lifecycle.retry(context, command);
     case 'budget':

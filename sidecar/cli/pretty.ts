@@ -28,7 +28,11 @@ export function prettyLine(line: PrintedLine): string {
     case 'interrupted':
       return `stopped ${line.stopped} ${line.stopped === 1 ? 'agent' : 'agents'}\n`;
     case 'closed':
-      return `closed; ${line.stopped} ${line.stopped === 1 ? 'agent was' : 'agents were'} at work\n`;
+    case 'deleted':
+    case 'restored':
+      return clean(prettyBranch(line));
+    case 'trash':
+      return clean(prettyTrash(line));
     case 'budget':
       return prettyBudget(line);
     case 'queued':
@@ -104,6 +108,33 @@ function prettyBlock(block: Block): string {
   }
 }
 
+function prettyBranch(line: Extract<PrintedLine, { stopped: number; name: string }>): string {
+  switch (line.type) {
+    case 'closed':
+      return `${line.name} is closed; ${line.stopped} ${line.stopped === 1 ? 'agent was' : 'agents were'} at work\n`;
+    case 'deleted':
+      return `${line.name} is in the trash (${counted(line.agents)}). Bring it back with: roost restore ${line.agent}\n`;
+    case 'restored':
+      return `${line.name} is back (${counted(line.agents)})\n`;
+  }
+}
+
+const counted = (agents: number): string => `${agents} ${agents === 1 ? 'agent' : 'agents'}`;
+
+const trashWords = {
+  moving: ', on its way in',
+  kept: '',
+  leaving: ', on its way back',
+  emptying: ', being deleted for good',
+} as const;
+
+function prettyTrash(row: Extract<PrintedLine, { type: 'trash' }>): string {
+  const until =
+    row.untilMs === null ? '' : `, kept until ${new Date(row.untilMs).toISOString().slice(0, 10)}`;
+  const state = row.state === 'kept' ? until : trashWords[row.state];
+  return `${row.path} (${row.agent.id})  ${counted(row.agents)}${state}  ${row.agent.task}\n`;
+}
+
 /** In the words of the Agents view: "asking" would be read as asking the person. */
 function stateOf(row: AgentRow): string {
   switch (row.phase) {
@@ -124,7 +155,8 @@ function prettyAgent(row: AgentRow): string {
   const state = stateOf(row);
   const branch = row.branch.agents === 1 ? '' : `, ${row.branch.agents} in its branch`;
   const money = row.branch.microUsd === 0 ? '' : `, $${(row.branch.microUsd / 1_000_000).toFixed(2)}`;
-  return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${branch}${money}  ${row.task}\n`;
+  const trashed = row.trashed ? ', in the trash' : '';
+  return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${trashed}${branch}${money}  ${row.task}\n`;
 }
 
 type KnowledgeLine = Extract<

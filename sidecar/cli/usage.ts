@@ -115,6 +115,13 @@ export const specs: Readonly<Record<string, Spec>> = {
   },
   retry: { takes: [], usage: 'retry AGENT', about: 'do a turn that ended badly once more' },
   close: { takes: [], usage: 'close AGENT', about: 'end an agent and all below it for good' },
+  delete: {
+    takes: [],
+    usage: 'delete AGENT',
+    about: 'stop an agent and all below it, and move them to the trash',
+  },
+  restore: { takes: [], usage: 'restore AGENT', about: 'bring a branch back from the trash' },
+  trash: { takes: [], usage: 'trash', about: 'list what is in the trash' },
   budget: {
     takes: ['budget'],
     usage: 'budget AGENT [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30]',

@@ -36,7 +36,7 @@ export const noShare: Readonly<Share> = {
 export function shareOf(agent: AgentRecord): Share {
   const idle = agent.phase === 'idle';
   return {
-    agents: agent.closed === 2 ? 0 : 1,
+    agents: 1,
     running: agent.phase === 'ready' || agent.phase === 'asking' || agent.phase === 'calling' ? 1 : 0,
     waiting: agent.phase === 'waiting' ? 1 : 0,
     needs: agent.requests,
@@ -48,6 +48,29 @@ export function shareOf(agent: AgentRecord): Share {
     heldTokens: agent.heldTokens,
   };
 }
+
+/** The part of a share that its ancestors keep when the branch is in the trash: money that was spent stays spent (I7). */
+export const spendOf = (share: Readonly<Share>): Share => ({
+  ...noShare,
+  microUsd: share.microUsd,
+  tokens: share.tokens,
+  heldMicroUsd: share.heldMicroUsd,
+  heldTokens: share.heldTokens,
+});
+
+/** The branch counts of an agent, as a share. */
+export const branchOf = (agent: AgentRecord): Share => ({
+  agents: agent.bAgents,
+  running: agent.bRunning,
+  waiting: agent.bWaiting,
+  needs: agent.bNeeds,
+  failed: agent.bFailed,
+  done: agent.bDone,
+  microUsd: agent.bMicroUsd,
+  tokens: agent.bTokens,
+  heldMicroUsd: agent.bHeldMicroUsd,
+  heldTokens: agent.bHeldTokens,
+});
 
 /** What to add to every ancestor when a share moved; null when nothing did. */
 export function difference(before: Readonly<Share>, after: Readonly<Share>): Share | null {

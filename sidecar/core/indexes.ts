@@ -11,19 +11,29 @@ export interface IndexSpec {
   readonly columns: readonly string[];
   readonly where?:
     | { readonly column: string; readonly is: string | number }
+    | { readonly column: string; readonly not: number }
     | { readonly column: string; readonly notNull: true };
 }
 
 export const indexes = {
-  'agent.children': { table: 'agent', columns: ['parent'] },
+  /** Children that are in no trash of their own: what lists, paths and counts see. */
+  'agent.children': { table: 'agent', columns: ['parent'], where: { column: 'detached', is: 0 } },
   /** Children in attention order: needs-a-person first, then by id. */
-  'agent.ranked': { table: 'agent', columns: ['parent', 'rank'] },
-  'agent.named': { table: 'agent', columns: ['parent', 'name'] },
+  'agent.ranked': { table: 'agent', columns: ['parent', 'rank'], where: { column: 'detached', is: 0 } },
+  'agent.named': { table: 'agent', columns: ['parent', 'name'], where: { column: 'detached', is: 0 } },
+  /** Children that are in the trash, each the top of a branch. */
+  'agent.detached': { table: 'agent', columns: ['parent'], where: { column: 'detached', is: 1 } },
+  /** Forks of an agent, by where they begin: what of it must outlive it. */
+  'agent.forks': {
+    table: 'agent',
+    columns: ['forkAgent', 'forkEntry'],
+    where: { column: 'forkAgent', not: 0 },
+  },
   'agent.key': { table: 'agent', columns: ['key'], where: { column: 'key', notNull: true } },
   'agent.asking': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'asking' } },
   'agent.calling': { table: 'agent', columns: ['phase'], where: { column: 'phase', is: 'calling' } },
   'agent.waiting': { table: 'agent', columns: ['why'], where: { column: 'phase', is: 'waiting' } },
-  'agent.failed': { table: 'agent', columns: ['rank'], where: { column: 'rank', is: 3 } },
+  'agent.failed': { table: 'agent', columns: ['trash'], where: { column: 'rank', is: 3 } },
   'turn.queued': { table: 'turn', columns: ['agent'], where: { column: 'state', is: 'queued' } },
   'turn.agent': { table: 'turn', columns: ['agent'] },
   'turn.late': { table: 'turn', columns: ['late'], where: { column: 'late', notNull: true } },
@@ -48,11 +58,12 @@ export const indexes = {
   'change.agent': { table: 'change', columns: ['agent'] },
   'change.path': { table: 'change', columns: ['agent', 'path'] },
   /** Who has an undecided change of a file: the touch index. */
-  'change.file': { table: 'change', columns: ['path'], where: { column: 'state', is: 'open' } },
-  'change.open': { table: 'change', columns: ['state'], where: { column: 'state', is: 'open' } },
+  'change.file': { table: 'change', columns: ['trash', 'path'], where: { column: 'state', is: 'open' } },
+  'change.open': { table: 'change', columns: ['trash'], where: { column: 'state', is: 'open' } },
   'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
   /** A file has one verdict on its way at a time. */
   'verdict.change': { table: 'verdict', columns: ['change'], where: { column: 'state', is: 'started' } },
+  'verdict.of': { table: 'verdict', columns: ['change'] },
   'verdict.key': { table: 'verdict', columns: ['key'], where: { column: 'key', notNull: true } },
   /** Read with `above` a root: the next root in turn that has work, so that no root starves another. */
   'ready.root': { table: 'ready', columns: ['slot', 'urgency', 'root'] },
@@ -61,6 +72,17 @@ export const indexes = {
   'timer.agent': { table: 'timer', columns: ['agent'] },
   'provider.name': { table: 'provider', columns: ['name'] },
   'answered.key': { table: 'answered', columns: ['key'] },
+  'remains.agent': { table: 'remains', columns: ['agent'] },
+  'remains.forks': {
+    table: 'remains',
+    columns: ['forkAgent', 'forkEntry'],
+    where: { column: 'forkAgent', not: 0 },
+  },
+  'remains.due': { table: 'remains', columns: ['due'], where: { column: 'due', is: 1 } },
+  'setting.name': { table: 'setting', columns: ['name'] },
+  'trash.state': { table: 'trash', columns: ['state'] },
+  'walk.agent': { table: 'walk', columns: ['agent'] },
+  'walk.key': { table: 'walk', columns: ['key'] },
   'process.started': { table: 'process', columns: ['started'] },
 } as const satisfies Record<string, IndexSpec>;
 

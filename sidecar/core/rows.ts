@@ -8,6 +8,7 @@
 import type { Isolation, Mode, Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome } from '../protocol/entry.ts';
 import type { RequestKind } from '../protocol/request.ts';
+import type { RemainsRecord, SettingRecord, TrashRecord, WalkRecord } from './branchRows.ts';
 
 export interface AgentRecord {
   id: number;
@@ -85,7 +86,7 @@ export interface AgentRecord {
   result: number;
   /** Its last turn that ended; 0: none has. */
   last: number;
-  /** Own spend. */
+  /** Own spend, and that of descendants that were deleted for good: what a branch has spent stays spent (I7). */
   microUsd: number;
   tokens: number;
   /** Branch counts, this agent included; see protocol/agent.ts Rollup. */
@@ -107,8 +108,15 @@ export interface AgentRecord {
   maxDepth: number | null;
   /** Wall time at which the branch must have ended; null: none. */
   endBy: number | null;
-  /** 0 open, 1 closing or closed, 2 in the trash. */
+  /** 0 open, 1 closing or closed. */
   closed: number;
+  /**
+   * Row of `trash`: it is in a branch that is in the trash, or on its way there or back. 0: none. Set on the top of
+   * the branch first and taken from it last, so the lineage of an agent always says whether work may start.
+   */
+  trash: number;
+  /** 1: the top of a branch in the trash. Lists, paths and counts of those above pass it over; its spend still counts. */
+  detached: number;
   /** Number of the newest task that its parent gave it: how a turn of an older one ended is told as superseded. */
   revision: number;
   /** The branch was interrupted: spawns under it are refused until it is sent a message. 0 or 1. */
@@ -334,6 +342,8 @@ export interface ChangeRecord {
   added: number;
   removed: number;
   at: number;
+  /** As its agent's: a change of an agent in the trash is in no list. */
+  trash: number;
   /** Verdicts given so far, by kind: decides between accepted, rejected and mixed when nothing is left. */
   accepted: number;
   rejected: number;
@@ -439,6 +449,10 @@ export interface Tables {
   provider: ProviderRecord;
   answered: AnsweredRecord;
   process: ProcessRecord;
+  trash: TrashRecord;
+  walk: WalkRecord;
+  remains: RemainsRecord;
+  setting: SettingRecord;
 }
 
 export type TableName = keyof Tables;

@@ -11,6 +11,9 @@ export type ErrorCode =
   | 'agent/closed'
   | 'agent/busy'
   | 'agent/nameTaken'
+  /** It is in the trash, or on its way there: restore it first. */
+  | 'agent/trashed'
+  | 'trash/none'
   | 'turn/unknown'
   | 'turn/none'
   | 'entry/unknown'

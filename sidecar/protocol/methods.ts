@@ -14,6 +14,7 @@ import type { JsonObject } from './json.ts';
 import type { ProfileList } from './profile.ts';
 import type { Answer, AnswerState, RequestRow } from './request.ts';
 import type { ProviderSpec, ModelInfo } from './settings.ts';
+import type { TrashRow } from './trash.ts';
 import type { TreeWindow, TreeQuery } from './tree.ts';
 import type { WorktreeRemoved, WorktreeRow } from './worktree.ts';
 
@@ -86,6 +87,16 @@ export interface DoctorFinding {
   readonly invariant: string;
   readonly message: string;
   readonly rows: readonly number[];
+}
+
+/** What was done to a whole branch. */
+export interface BranchDone {
+  /** Agents in it, the one that was named included. */
+  readonly agents: number;
+  /** Agents whose turn was stopped. */
+  readonly stopped: number;
+  /** The name of the one that was named: a restored one has another when its own was given away meanwhile. */
+  readonly name: string;
 }
 
 /** Calls that a client makes and the sidecar answers. */
@@ -197,7 +208,25 @@ export interface Methods {
   /** Ends an agent and all below it for good: what is at work is stopped, nothing starts under it any more. */
   'agent/close': {
     params: { readonly agent: AgentId; readonly key: string };
-    result: { readonly stopped: number };
+    result: BranchDone;
+  };
+  /**
+   * Takes an agent and all below it to the trash: what is at work is stopped, deepest first, then the branch is in no
+   * list, path or count any more. Nothing is lost; what it spent stays with those above it.
+   */
+  'agent/delete': {
+    params: { readonly agent: AgentId; readonly key: string };
+    result: BranchDone;
+  };
+  /** Brings a branch back from the trash, at rest. */
+  'agent/restore': {
+    params: { readonly agent: AgentId; readonly key: string };
+    result: BranchDone;
+  };
+  /** Branches in the trash, the one deleted last first. */
+  'trash/list': {
+    params: { readonly after: number | null; readonly limit: number };
+    result: { readonly rows: readonly TrashRow[]; readonly more: boolean };
   };
   /** Does the last turn once more, when it did not end well. */
   'turn/retry': {

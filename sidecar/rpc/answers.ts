@@ -23,6 +23,7 @@ type ReadMethod = Extract<
   | 'change/get'
   | 'store/doctor'
   | 'queue/list'
+  | 'trash/list'
   | 'budget/get'
 >;
 
@@ -66,6 +67,7 @@ export function createAnswers(reads: Reads, detail: Review['detail']): Answers {
       findAgent(reads, agent);
       return fitPage(reads.queue(agent, after ?? 0, rows(limit)));
     },
+    'trash/list': ({ after, limit }) => fitPage(reads.trash(after ?? 0, rows(limit))),
     'budget/get': ({ agent }) => {
       const state = reads.budget(agent);
       if (state !== undefined) return state;

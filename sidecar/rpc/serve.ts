@@ -332,6 +332,8 @@ class Serving {
         return this.#commit((reply) => ({ kind: 'trust/set', params, reply }));
       },
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
+      'agent/delete': (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
+      'agent/restore': (params) => this.#commit((reply) => ({ kind: 'agent/restore', params, reply })),
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
       'budget/set': (params) => this.#commit((reply) => ({ kind: 'budget/set', params, reply })),

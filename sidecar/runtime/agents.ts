@@ -16,6 +16,7 @@ import { childModelProblem, modelFor } from './models.ts';
 import { landing, pinProfile, profileNames, type PinWish } from './profiles.ts';
 import { finishCall } from './results.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
+import { standingProblem, type Problem } from './standing.ts';
 import type { Step } from './step.ts';
 import { openQueued, queueTurn } from './turns.ts';
 import { pinSchema } from './typed.ts';
@@ -87,11 +88,6 @@ function pinWish(place: number, { profile, isolation, model, mode }: Params<'age
   return { place, name: profile ?? null, choices };
 }
 
-export interface Problem {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
 function startProblem(step: Step, params: Params<'agent/start'>): Problem | null {
   const text = textProblem(params.text);
   if (text !== null) return text;
@@ -123,6 +119,8 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
     const parent = step.findAgent(params.parent);
     if (parent === undefined)
       return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
+    const standing = standingProblem(step, parent);
+    if (standing !== null) return standing;
     const spawn = spawnProblem(step, parent, 1);
     if (spawn !== null) return { code: 'budget/spent', message: spawn };
     const model = modelFor(step, { named, revision: profile.revision, parent });
@@ -165,9 +163,8 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
   if (again !== null) return void step.after(() => reply({ ok: true, value: again }));
   const text = textProblem(params.text);
   if (text !== null) return refuse(step, reply, text.code, text.message);
-  const closed = step.lineage(agent.id).find((each) => each.closed !== 0);
-  if (closed !== undefined)
-    return refuse(step, reply, 'agent/closed', `${closed.name} is closed. Start another agent.`);
+  const standing = standingProblem(step, agent);
+  if (standing !== null) return refuse(step, reply, standing.code, standing.message);
   const busy = agent.phase !== 'idle';
   if (busy && params.delivery === 'reject') {
     return refuse(

@@ -79,6 +79,7 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
     added,
     removed,
     at: step.nowMs,
+    trash: agent.trash,
     accepted: 0,
     rejected: 0,
     conflict: 0,

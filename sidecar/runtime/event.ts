@@ -28,6 +28,8 @@ export const runtimeMethods = [
   'agent/rename',
   'agent/configure',
   'agent/close',
+  'agent/delete',
+  'agent/restore',
   'turn/retry',
   'queue/remove',
   'budget/set',
@@ -89,6 +91,8 @@ export type RuntimeEvent =
       readonly call: number;
       readonly reply: Reply<Result<'agent/interrupt'>>;
     }
+  /** Something is done to a whole branch in slices: the next one. Of several chains of these only the newest goes on. */
+  | { readonly kind: 'walk'; readonly chain: number }
   /** Held budget came free: agents that waited for it look again, from this id on. */
   | { readonly kind: 'budgetsMore'; readonly after: number }
   /** A budget was raised: those whose question is thereby answered look again too, from this id on. */

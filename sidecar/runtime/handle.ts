@@ -4,13 +4,14 @@ import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
 import { onAnswer, onAnswerMany } from './answers.ts';
 import { onCallEnd, onLend, onPrepared, onTouched } from './calls.ts';
 import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
+import { onClose, onDelete, onRestore } from './branches.ts';
 import type { Store } from '../ports.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
-import { onClose, onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
+import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
 import { onLeaving, onRecover } from './recover.ts';
 import { onModelEnd } from './rounds.ts';
@@ -20,6 +21,7 @@ import { takeDue } from './timers.ts';
 import { onTrustMore, onTrustSet } from './trust.ts';
 import { endTurn, startRound } from './turns.ts';
 import { waitOver } from './waits.ts';
+import { onWalk } from './walks.ts';
 
 /** Handles one event within the step's transaction. */
 export function handle(step: Step, event: RuntimeEvent): void {
@@ -47,6 +49,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return wakeWaiting(step, 'budget', event.after);
     case 'raisedMore':
       return onRaised(step, event.after);
+    case 'walk':
+      return onWalk(step, event.chain);
     case 'trustMore':
       return onTrustMore(step, event.after);
     case 'looked':
@@ -96,6 +100,10 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onConfigure(step, event);
     case 'agent/close':
       return onClose(step, event);
+    case 'agent/delete':
+      return onDelete(step, event);
+    case 'agent/restore':
+      return onRestore(step, event);
     case 'turn/retry':
       return onRetry(step, event);
     case 'queue/remove':

@@ -113,6 +113,8 @@ class Loop implements Host {
       paces: new Map(),
       askingKey: new Set(),
       verdicts: new Map(),
+      walks: new Map(),
+      chains: { walk: 0 },
       post: (event) => void this.post(event),
     };
   }

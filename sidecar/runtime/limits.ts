@@ -133,6 +133,8 @@ export const limits = {
   listAgents: 50,
   /** Names listed in the answer of spawn_agent; above, the first and the last of them say which they are. */
   namesListed: 200,
+  /** Time that a branch stays in the trash, unless the person sets another: a month, as mail programs do. Then it is deleted for good. */
+  trashKeptMs: 30 * 24 * 60 * 60_000,
   /** Times that an event is tried again which met a bug and belongs to nobody's turn, such as a wake-up. Then it is dropped. */
   brokenTries: 3,
   /** Pause before a commit that found the disk full is tried again. */

@@ -1,4 +1,5 @@
-// What people do with agents besides talking to them: fork, rename, configure, close, retry, take a message back.
+// What people do with agents besides talking to them: fork, rename, configure, retry, take a message back.
+// Not here: what is done to a whole branch (branches.ts).
 
 import { must } from '../core/assert.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
@@ -6,9 +7,9 @@ import { agentId, turnId } from '../protocol/ids.ts';
 import type { Params } from '../protocol/methods.ts';
 import { callerOf, refuse, textProblem } from './agents.ts';
 import type { ClientEvent } from './event.ts';
-import { interruptAgent } from './interrupt.ts';
 import { pinProfile, profileNames } from './profiles.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
+import { standingProblem } from './standing.ts';
 import type { Step } from './step.ts';
 import { insertTurn, openTurn } from './turns.ts';
 import { pinSchema } from './typed.ts';
@@ -41,6 +42,9 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   }
   const problem = textProblem(params.text);
   if (problem !== null) return refuse(step, reply, problem.code, problem.message);
+  // A closed one may be forked: the fork is another agent.
+  const standing = standingProblem(step, source);
+  if (standing?.code === 'agent/trashed') return refuse(step, reply, standing.code, standing.message);
   const limit = source.parent === 0 ? null : spawnProblem(step, step.agent(source.parent), 1);
   if (limit !== null) return refuse(step, reply, 'budget/spent', limit);
   const { parent, profile, model, isolation, mode, place } = source;
@@ -89,7 +93,7 @@ export function onRename(step: Step, event: Event<'agent/rename'>): void {
   if (agent.name !== params.name) {
     agent.name = freeName(step, agent.parent, params.name);
     // At once, so that the next to want this name in the same step finds it taken.
-    step.store.update('agent', agent.id, { name: agent.name });
+    step.writeNow(agent.id);
     // Lists of decisions show whose they are.
     step.requestsChanged(agent.id);
     step.changesChanged(agent.id);
@@ -149,18 +153,6 @@ function pinAnew(step: Step, agent: AgentRecord, name: string): 'same' | 'anothe
   return 'another';
 }
 
-/** Closes an agent: nothing starts under it any more, and what is at work below it is stopped, in pages. */
-export function onClose(step: Step, event: Event<'agent/close'>): void {
-  const { params, reply } = event;
-  const agent = step.findAgent(params.agent);
-  if (agent === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
-  agent.closed = Math.max(1, agent.closed);
-  const stopped = interruptAgent(step, agent, 'Closed by a person.') ? 1 : 0;
-  step.after(() =>
-    step.rt.post({ kind: 'interruptMore', parents: [agent.id], after: 0, stopped, call: 0, reply }),
-  );
-}
-
 /** Opens the last turn's work once more, as a turn of its own. */
 export function onRetry(step: Step, event: Event<'turn/retry'>): void {
   const { params, reply } = event;
@@ -169,9 +161,8 @@ export function onRetry(step: Step, event: Event<'turn/retry'>): void {
   const known = step.store.range('turn.key', [params.key], { limit: 1 })[0];
   if (known !== undefined)
     return void step.after(() => reply({ ok: true, value: { turn: turnId(known.id) } }));
-  if (step.lineage(agent.id).some((each) => each.closed !== 0)) {
-    return refuse(step, reply, 'agent/closed', `${agent.name} is closed. Start another agent.`);
-  }
+  const standing = standingProblem(step, agent);
+  if (standing !== null) return refuse(step, reply, standing.code, standing.message);
   if (agent.phase !== 'idle' || agent.outcome === null || agent.outcome === 'done') {
     return refuse(
       step,

@@ -21,7 +21,7 @@ import type {
   ToolSpec,
   Trees,
 } from '../ports.ts';
-import type { Params, Result } from '../protocol/methods.ts';
+import type { BranchDone, Params, Result } from '../protocol/methods.ts';
 import type { Reply, RuntimeEvent } from './event.ts';
 
 /** Slots in use and turns queued for one. Copied at the start of a step and kept when it commits. */
@@ -37,8 +37,8 @@ export interface Slots {
   lanes: readonly string[];
   /** Who gets a single free slot: lanes and the queue take turns. */
   lanesFirst: boolean;
-  /** The root that each queue has served last, so that the next one's turn comes (fair by root). Copied when changed. */
-  lastRoots: Readonly<Partial<Record<ReadyRecord['slot'], number>>>;
+  /** The root that each queue has served last, by urgency, so that the next one's turn comes (fair by root). Copied when changed. */
+  lastRoots: Readonly<Partial<Record<`${ReadyRecord['slot']}/${number}`, number>>>;
   /** Commands of the last process are not all counted yet, so none is started from the queue. */
   recovering: boolean;
 }
@@ -128,6 +128,10 @@ export interface Runtime extends Ports {
   readonly askingKey: Set<string>;
   /** Verdicts, by change, whose clients wait for an answer: being planned (nothing promised, no row yet) or written. */
   readonly verdicts: Map<number, PendingVerdict>;
+  /** Clients that wait for the end of a walk, by walk. */
+  readonly walks: Map<number, readonly Reply<BranchDone>[]>;
+  /** The newest chain of events of each kind that goes on by posting itself. */
+  readonly chains: { walk: number };
   post(event: RuntimeEvent): void;
 }
 

@@ -10,6 +10,7 @@ import type { AgentRecord, OutcomeRecord } from '../core/rows.ts';
 import type { RuntimeEvent } from './event.ts';
 import { briefOf } from './jobs.ts';
 import { limits } from './limits.ts';
+import { stoppedAt } from './standing.ts';
 import type { Step } from './step.ts';
 import { clearTimers, hasTimer, setTimer } from './timers.ts';
 import { insertTurn, openTurn } from './turns.ts';
@@ -83,7 +84,8 @@ function addNotice(step: Step, agent: AgentRecord): void {
 
 /** Wakes an idle agent when its notice is due, else sees to it that the window's end will (case 189). */
 export function lookAtNotice(step: Step, agent: AgentRecord, failedNow: boolean, windowOver = false): void {
-  if (agent.phase !== 'idle' || agent.halted !== 0 || agent.unheard === 0 || agent.closed !== 0) return;
+  if (agent.phase !== 'idle' || agent.halted !== 0 || agent.unheard === 0) return;
+  if (stoppedAt(step, agent.id) !== undefined) return;
   const { openChildren, unheard } = agent;
   if (!noticeDue({ openChildren, unheard, failedNow, windowOver })) {
     if (hasTimer(step, agent.id, 'notice')) return;

@@ -8,10 +8,10 @@ import { agentId, changeId } from '../protocol/ids.ts';
 import { limits } from './limits.ts';
 import type { Step } from './step.ts';
 
-/** Undecided changes of a file that belong to other agents, oldest first. */
+/** Undecided changes of a file that belong to other agents, oldest first; those of agents in the trash meet nobody. */
 export function othersAt(step: Step, agent: number, path: string): ChangeRecord[] {
   return step.store
-    .range('change.file', [path], { limit: limits.overlapsLooked })
+    .range('change.file', [0, path], { limit: limits.overlapsLooked })
     .filter((change) => change.agent !== agent);
 }
 

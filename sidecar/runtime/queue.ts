@@ -20,9 +20,10 @@ export function leaveQueues(step: Step, agent: number): void {
 
 /** The next in turn, still in its place. */
 export function nextIn(step: Step, slot: ReadyRecord['slot']): ReadyRecord | undefined {
-  // Each queue has its own turn: two that shared it would send each other to the same root again and again.
-  const above = step.slots.lastRoots[slot] ?? 0;
-  for (const urgency of [0, 1]) {
+  for (const urgency of [0, 1] as const) {
+    // Each queue has its own turn, and in it people and agents have each: two that shared one would send each other to
+    // the same root again and again.
+    const above = step.slots.lastRoots[`${slot}/${urgency}`] ?? 0;
     const row =
       step.store.range('ready.root', [slot, urgency], { above, limit: 1 })[0] ??
       step.store.range('ready.root', [slot, urgency], { above: 0, limit: 1 })[0];
@@ -34,7 +35,7 @@ export function nextIn(step: Step, slot: ReadyRecord['slot']): ReadyRecord | und
 /** Takes a place out of its queue; its root has been served. */
 export function take(step: Step, row: ReadyRecord): void {
   step.store.remove('ready', row.id);
-  step.slots.lastRoots = { ...step.slots.lastRoots, [row.slot]: row.root };
+  step.slots.lastRoots = { ...step.slots.lastRoots, [`${row.slot}/${row.urgency}`]: row.root };
 }
 
 /** The next in turn, taken out of the queue; remembers that the queue is empty when it is. */

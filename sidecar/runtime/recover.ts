@@ -16,6 +16,7 @@ import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
 import { startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
+import { goOn } from './walks.ts';
 
 const next: Record<RecoverStage, RecoverStage | null> = {
   asking: 'calling',
@@ -80,6 +81,7 @@ function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
   findLanes(step);
+  goOn(step);
   step.after(() => {
     step.rt.post({ kind: 'keysMore', after: 0 });
     step.rt.post({ kind: 'trustMore', after: 0 });

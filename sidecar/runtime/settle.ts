@@ -4,6 +4,7 @@ import { admit } from './admit.ts';
 import { settleCalls } from './calls.ts';
 import { lookAtNotice } from './notices.ts';
 import { nextRound } from './rounds.ts';
+import { stoppedAt } from './standing.ts';
 import type { Step } from './step.ts';
 import { turnEndedForWaits } from './waits.ts';
 
@@ -24,6 +25,8 @@ function tellParents(step: Step): void {
   for (const { parent: id, turn, outcome } of step.untold.splice(0)) {
     step.lookingAt = id;
     const parent = step.agent(id);
+    // In a branch that is being closed or deleted nobody starts again because others were ended.
+    if (stoppedAt(step, id) !== undefined) continue;
     if (parent.phase === 'waiting' || parent.phase === 'calling') turnEndedForWaits(step, parent, turn);
     else step.looks.set(id, (step.looks.get(id) ?? false) || outcome === 'failed');
   }

@@ -87,6 +87,7 @@ export function spawnProblem(step: Step, agent: AgentRecord, count: number): str
     if (each.halted !== 0)
       return `${each.name} was stopped by a person, so nothing new starts under it. End your turn.`;
     if (each.closed !== 0) return `${each.name} is closed. End your turn.`;
+    if (each.trash !== 0) return `${each.name} was deleted by a person. End your turn.`;
     if (each.maxAgents !== null && each.bAgents + count > each.maxAgents) {
       return `The budget of ${each.name} is ${each.maxAgents} agents and ${each.bAgents} are there, so ${count} more may not start. Do the work yourself or start fewer.`;
     }
@@ -284,6 +285,8 @@ const blank = {
   maxDepth: null,
   endBy: null,
   closed: 0,
+  trash: 0,
+  detached: 0,
   revision: 1,
   halted: 0,
 } as const satisfies Partial<AgentRecord>;

@@ -5,7 +5,7 @@
 // what differs, adds the difference to the counts of every ancestor, and notes who must be told. Nothing here
 // outlives the step, so a step that is rolled back leaves no trace (I1).
 
-import { addToBranch, difference, rankOf, shareOf, type Share } from '../core/branch.ts';
+import { addToBranch, branchOf, difference, rankOf, shareOf, spendOf, type Share } from '../core/branch.ts';
 import { invariant, must } from '../core/assert.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Pace } from '../core/pace.ts';
@@ -172,10 +172,34 @@ export class Step {
     this.ended.push(turn);
   }
 
+  /** Takes a branch out of the tree, or puts it back: in one step, at any size. Its spend stays with those above. */
+  setDetached(agent: AgentRecord, detached: 0 | 1): void {
+    if (agent.detached === detached) return;
+    for (const held of [...this.agents.values()]) this.count(held);
+    const counted = branchOf(agent);
+    const [before, after] = [counted, spendOf(counted)];
+    const change = detached === 1 ? difference(before, after) : difference(after, before);
+    if (change !== null) this.addUp(agent.parent, change);
+    agent.detached = detached;
+    this.lists.add(agent.parent);
+    this.moved.add(agent.id);
+    if (agent.parent === 0) return;
+    const by = detached === 1 ? -1 : 1;
+    const parent = this.agent(agent.parent);
+    parent.children += by;
+    if (agent.turn !== 0) parent.openChildren += by;
+  }
+
   /** Adds what an agent spent or became to the counts of its branch at once, for who reads them in this step. */
   countNow(id: number): void {
     const held = this.agents.get(id);
     if (held !== undefined) this.count(held);
+  }
+
+  /** Writes what an agent is now at once: for what others look up in the store within this step, such as its name. */
+  writeNow(id: number): void {
+    const held = this.agents.get(id);
+    if (held !== undefined) this.write(held);
   }
 
   /** Writes every changed agent, and its share to every ancestor. */
@@ -207,11 +231,14 @@ export class Step {
     this.addUp(held.row.id, change);
   }
 
+  /** Adds to the counts of an agent and of all above it; above a branch in the trash only what was spent. */
   private addUp(from: number, change: Readonly<Share>): void {
+    let left = change;
     for (let at = from; at !== 0;) {
       const agent = this.agent(at);
-      addToBranch(agent, change);
+      addToBranch(agent, left);
       at = agent.parent;
+      if (agent.detached === 1) left = spendOf(left);
     }
   }
 

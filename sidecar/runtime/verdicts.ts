@@ -9,10 +9,12 @@ import type { ChangeRecord, VerdictRecord } from '../core/rows.ts';
 import type { ReviewDone, ReviewFile, ReviewJob, ReviewPlan } from '../ports.ts';
 import type { VerdictResult } from '../protocol/change.ts';
 import { blobOf, bytesOf, changeRowOf, undecided, verdictOnItsWay } from './changes.ts';
+import { refuse } from './agents.ts';
 import type { ClientEvent, Reply } from './event.ts';
 import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
 import { tellOthers } from './overlaps.ts';
+import { standingProblem } from './standing.ts';
 import type { Step } from './step.ts';
 
 function fileOf(step: Step, change: ChangeRecord): ReviewFile {
@@ -29,6 +31,8 @@ export function onVerdict(step: Step, event: VerdictEvent): void {
   if (change === undefined) return answerUnknown(step, params.change, reply);
   const known = step.store.range('verdict.key', [params.key], { limit: 1 })[0];
   if (known !== undefined && known.state !== 'started') return answerVerdict(step, change, reply, known);
+  const standing = change.trash === 0 ? null : standingProblem(step, step.agent(change.agent));
+  if (standing !== null) return refuse(step, reply, standing.code, standing.message);
   const onItsWay = known === undefined && verdictOnItsWay(step, change.id);
   if (known === undefined && (onItsWay || !standsAs(change, params))) {
     return answerVerdict(step, change, reply, { state: 'stale' });

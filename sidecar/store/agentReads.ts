@@ -33,16 +33,16 @@ export class AgentReads {
     this.#byId = database.prepare(`${select} WHERE agent.id = +?`);
     this.#named = database
       .prepare<unknown[], number>(
-        'SELECT id FROM agent INDEXED BY "agent.named" WHERE parent = +? AND name = +? ORDER BY id DESC LIMIT 1',
+        'SELECT id FROM agent INDEXED BY "agent.named" WHERE detached = 0 AND parent = +? AND name = +? ORDER BY id DESC LIMIT 1',
       )
       .pluck();
     this.#children = database.prepare(
       `${select.replace('FROM agent', 'FROM agent INDEXED BY "agent.children"')}
-        WHERE agent.parent = +? AND agent.id > ? ORDER BY agent.id LIMIT ? + 0`,
+        WHERE agent.detached = 0 AND agent.parent = +? AND agent.id > ? ORDER BY agent.id LIMIT ? + 0`,
     );
     this.#failed = database.prepare(
       `${select.replace('FROM agent', 'FROM agent INDEXED BY "agent.failed"')}
-        WHERE agent.rank = 3 ORDER BY agent.id DESC LIMIT ? + 0`,
+        WHERE agent.rank = 3 AND agent.trash = 0 ORDER BY agent.id DESC LIMIT ? + 0`,
     );
     this.#profileBlob = database.prepare('SELECT * FROM blob WHERE id = ?');
   }
@@ -103,6 +103,7 @@ export class AgentReads {
       queued: stored.queued,
       children: stored.children,
       changes: stored.changes,
+      trashed: stored.trash !== 0,
       branch: {
         agents: stored.bAgents,
         running: stored.bRunning,

@@ -63,14 +63,14 @@ export class AttentionReads {
       'SELECT * FROM call INDEXED BY "call.open" WHERE open = 1 AND agent = +? ORDER BY id LIMIT ? + 0',
     );
     this.#openChanges = database.prepare(
-      `${named('change', 'change.open')} WHERE change.state = 'open' AND change.id > ? ORDER BY change.id LIMIT ? + 0`,
+      `${named('change', 'change.open')} WHERE change.state = 'open' AND change.trash = 0 AND change.id > ? ORDER BY change.id LIMIT ? + 0`,
     );
     this.#changesOf = database.prepare(
       `${named('change', 'change.agent')} WHERE change.agent = +? AND change.id > ? ORDER BY change.id LIMIT ? + 0`,
     );
     this.#change = database.prepare(`${named('change', '')} WHERE change.id = +?`);
     this.#sameFile = database.prepare(
-      `${named('change', 'change.file')} WHERE change.state = 'open' AND change.path = +? ORDER BY change.id LIMIT ? + 0`,
+      `${named('change', 'change.file')} WHERE change.state = 'open' AND change.trash = 0 AND change.path = +? ORDER BY change.id LIMIT ? + 0`,
     );
     this.#waits = database
       .prepare<unknown[], number>(
@@ -208,6 +208,7 @@ const emptyTotal: TotalRow = {
   tokens: 0,
   requests: 0,
   reviews: 0,
+  moves: 0,
 };
 
 function requestRow(stored: StoredRequest): RequestRow {

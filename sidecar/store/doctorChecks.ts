@@ -20,17 +20,23 @@ export interface Check {
 
 const running = (row: string): string => `(${row}.phase IN ('ready', 'asking', 'calling'))`;
 
+const children = `agent AS child INDEXED BY "agent.children" WHERE child.detached = 0 AND child.parent = own.id`;
+const trashed = `agent AS child INDEXED BY "agent.detached" WHERE child.detached = 1 AND child.parent = own.id`;
+
 /** A column of an agent must be its own part and the sum over its children: then it is the sum over its branch. */
-function rollup(column: string, own: string): Check {
+function rollup(column: string, own: string, from: readonly string[] = [children]): Check {
+  const sums = from.map((rows) => `(SELECT ifnull(sum(child.${column}), 0) FROM ${rows})`).join(' + ');
   return {
     invariant: 'I9',
     about: `${column} of every agent is the sum over its branch`,
     message: `${column} is not the agent’s own part and the sum over its children.`,
     table: 'agent',
-    broken: `own.${column} <> ${own} + (SELECT ifnull(sum(child.${column}), 0)
-      FROM agent AS child INDEXED BY "agent.children" WHERE child.parent = own.id)`,
+    broken: `own.${column} <> ${own} + ${sums}`,
   };
 }
+
+/** What a branch has spent or holds stays so when a part of it is in the trash. */
+const spend = (column: string, own: string): Check => rollup(column, own, [children, trashed]);
 
 /** A counter of an agent must be the number of rows that it counts. */
 function counter(column: string, rows: string): Check {
@@ -65,21 +71,18 @@ const lineage: readonly Check[] = [
       ELSE NOT EXISTS (SELECT 1 FROM agent AS above
         WHERE above.id = own.parent AND above.root = own.root AND above.depth = own.depth - 1) END`,
   },
-  counter('children', `agent AS child INDEXED BY "agent.children" WHERE child.parent = own.id`),
-  counter(
-    'openChildren',
-    `agent AS child INDEXED BY "agent.children" WHERE child.parent = own.id AND child.turn <> 0`,
-  ),
-  rollup('bAgents', '(own.closed <> 2)'),
+  counter('children', children),
+  counter('openChildren', `${children} AND child.turn <> 0`),
+  rollup('bAgents', '1'),
   rollup('bRunning', running('own')),
   rollup('bWaiting', `(own.phase = 'waiting')`),
   rollup('bNeeds', 'own.requests'),
   rollup('bFailed', `(own.phase = 'idle' AND own.outcome IS 'failed')`),
   rollup('bDone', `(own.phase = 'idle' AND own.outcome IS 'done')`),
-  rollup('bMicroUsd', 'own.microUsd'),
-  rollup('bTokens', 'own.tokens'),
-  rollup('bHeldMicroUsd', 'own.heldMicroUsd'),
-  rollup('bHeldTokens', 'own.heldTokens'),
+  spend('bMicroUsd', 'own.microUsd'),
+  spend('bTokens', 'own.tokens'),
+  spend('bHeldMicroUsd', 'own.heldMicroUsd'),
+  spend('bHeldTokens', 'own.heldTokens'),
   {
     invariant: 'I16',
     about: 'the order of the tree follows from the counts',
@@ -228,4 +231,41 @@ const references: readonly Check[] = [
   points('timer', 'agent', 'agent'),
 ];
 
-export const checks: readonly Check[] = [...lineage, ...turns, ...calls, ...references];
+const trash: readonly Check[] = [
+  {
+    invariant: 'I11',
+    about: 'what is out of the tree is in the trash, and can be found there',
+    message: 'The agent is out of the tree, and no branch in the trash begins with it.',
+    table: 'agent',
+    broken: `own.detached NOT IN (0, 1) OR own.trash <> 0 AND NOT EXISTS (SELECT 1 FROM trash WHERE trash.id = own.trash)
+      OR own.detached = 1 AND NOT EXISTS (SELECT 1 FROM trash WHERE trash.id = own.trash AND trash.agent = own.id)`,
+  },
+  {
+    invariant: 'I11',
+    about: 'a branch in the trash is there as a whole',
+    message: 'The agent is not in the same trash as its parent.',
+    table: 'agent',
+    // While a branch moves, those that the walk has not visited yet are still where they were.
+    broken: `own.detached = 0 AND own.trash <> (SELECT above.trash FROM agent AS above WHERE above.id = own.parent)
+      AND NOT EXISTS (SELECT 1 FROM trash INDEXED BY "trash.state" WHERE trash.state IN ('moving', 'leaving'))`,
+  },
+  {
+    invariant: 'I11',
+    about: 'the trash holds branches',
+    message: 'The branch that is in the trash is not there, or is not out of the tree.',
+    table: 'trash',
+    broken: `NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = own.agent AND agent.trash = own.id
+      AND (agent.detached = 1 OR own.state = 'moving'))`,
+  },
+  {
+    invariant: 'I11',
+    about: 'changes of agents in the trash are in no list',
+    message: 'An undecided change is not where its agent is: in the trash, or not.',
+    table: 'change',
+    broken: `own.state = 'open' AND own.trash <> (SELECT agent.trash FROM agent WHERE agent.id = own.agent)
+      AND NOT EXISTS (SELECT 1 FROM trash INDEXED BY "trash.state" WHERE trash.state IN ('moving', 'leaving'))`,
+  },
+  points('walk', 'agent', 'agent'),
+];
+
+export const checks: readonly Check[] = [...lineage, ...turns, ...calls, ...references, ...trash];

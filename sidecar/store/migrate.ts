@@ -106,10 +106,79 @@ function doubts(database: Database): void {
   database.exec(`ALTER TABLE change ADD COLUMN doubt TEXT NOT NULL DEFAULT ''`);
 }
 
+/** From 7 to 8: the trash, walks over branches, and lists that pass over what is in the trash. */
+function trashOfBranches(database: Database): void {
+  const counts = ['Agents', 'Running', 'Waiting', 'Needs', 'Failed', 'Done'];
+  const sums = (each: (sum: string, column: string, shown: (row: string) => string) => string): string =>
+    [
+      ...counts.map((count) => each(count.toLowerCase(), `b${count}`, (row) => ` * (1 - ${row}.detached)`)),
+      ...['microUsd', 'tokens'].map((sum) => each(sum, sum === 'tokens' ? 'bTokens' : 'bMicroUsd', () => '')),
+    ].join(', ');
+  database.exec(`
+    ALTER TABLE agent ADD COLUMN trash INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE agent ADD COLUMN detached INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE "change" ADD COLUMN trash INTEGER NOT NULL DEFAULT 0;
+    DROP INDEX "agent.children"; DROP INDEX "agent.ranked"; DROP INDEX "agent.named"; DROP INDEX "agent.failed";
+    DROP INDEX "change.open"; DROP INDEX "change.file";
+    CREATE INDEX "change.file" ON "change" (trash, path) WHERE state = 'open';
+    CREATE INDEX "agent.children" ON agent (parent) WHERE detached = 0;
+    CREATE INDEX "agent.ranked" ON agent (parent, rank) WHERE detached = 0;
+    CREATE INDEX "agent.named" ON agent (parent, name) WHERE detached = 0;
+    CREATE INDEX "agent.detached" ON agent (parent) WHERE detached = 1;
+    CREATE INDEX "agent.failed" ON agent (trash) WHERE rank = 3;
+    CREATE INDEX "change.open" ON "change" (trash) WHERE state = 'open';
+    CREATE TABLE trash (id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, state TEXT NOT NULL,
+      at INTEGER NOT NULL, agents INTEGER NOT NULL) STRICT;
+    CREATE INDEX "trash.state" ON trash (state);
+    CREATE TABLE walk (id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, kind TEXT NOT NULL,
+      cursor INTEGER NOT NULL, stopped INTEGER NOT NULL, "key" TEXT NOT NULL) STRICT;
+    CREATE INDEX "walk.agent" ON walk (agent);
+    CREATE INDEX "walk.key" ON walk ("key");
+    CREATE TABLE remains (id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, forkAgent INTEGER NOT NULL,
+      forkEntry INTEGER NOT NULL, upTo INTEGER NOT NULL, due INTEGER NOT NULL) STRICT;
+    CREATE INDEX "remains.agent" ON remains (agent);
+    CREATE INDEX "remains.forks" ON remains (forkAgent, forkEntry) WHERE forkAgent <> 0;
+    CREATE INDEX "remains.due" ON remains (due) WHERE due = 1;
+    CREATE TABLE setting (id INTEGER PRIMARY KEY, name TEXT NOT NULL, value TEXT NOT NULL) STRICT;
+    CREATE INDEX "setting.name" ON setting (name);
+    CREATE INDEX "agent.forks" ON agent (forkAgent, forkEntry) WHERE forkAgent <> 0;
+    CREATE INDEX "verdict.of" ON verdict ("change");
+    ALTER TABLE total ADD COLUMN moves INTEGER NOT NULL DEFAULT 0;
+    DROP TRIGGER rootMade; DROP TRIGGER rootGone; DROP TRIGGER rootMoved;
+    DROP TRIGGER changeMade; DROP TRIGGER changeGone; DROP TRIGGER changeMoved;
+    CREATE TRIGGER rootMade AFTER INSERT ON agent WHEN NEW.parent = 0 BEGIN UPDATE total SET
+      roots = roots + 1 - NEW.detached,
+      ${sums((sum, column, shown) => `${sum} = ${sum} + NEW.${column}${shown('NEW')}`)}; END;
+    CREATE TRIGGER rootGone AFTER DELETE ON agent WHEN OLD.parent = 0 BEGIN UPDATE total SET
+      roots = roots - 1 + OLD.detached,
+      ${sums((sum, column, shown) => `${sum} = ${sum} - OLD.${column}${shown('OLD')}`)}; END;
+    CREATE TRIGGER rootMoved AFTER UPDATE OF ${counts.map((count) => `b${count}`).join(', ')}, bMicroUsd, bTokens,
+      detached ON agent WHEN NEW.parent = 0 BEGIN UPDATE total SET roots = roots + OLD.detached - NEW.detached,
+      ${sums((sum, column, shown) => `${sum} = ${sum} + NEW.${column}${shown('NEW')} - OLD.${column}${shown('OLD')}`)}; END;
+    CREATE TRIGGER branchMoved AFTER UPDATE OF detached ON agent BEGIN UPDATE total SET moves = moves + 1; END;
+    CREATE TRIGGER changeMade AFTER INSERT ON "change" WHEN NEW.state = 'open' AND NEW.trash = 0
+      BEGIN UPDATE total SET reviews = reviews + 1; END;
+    CREATE TRIGGER changeGone AFTER DELETE ON "change" WHEN OLD.state = 'open' AND OLD.trash = 0
+      BEGIN UPDATE total SET reviews = reviews - 1; END;
+    CREATE TRIGGER changeMoved AFTER UPDATE OF state, trash ON "change"
+      WHEN (NEW.state = 'open' AND NEW.trash = 0) <> (OLD.state = 'open' AND OLD.trash = 0)
+      BEGIN UPDATE total SET reviews = reviews + (NEW.state = 'open' AND NEW.trash = 0)
+        - (OLD.state = 'open' AND OLD.trash = 0); END;
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
-  steps: [attemptsToAgents, knowledgeOfFolders, processesAndCommands, touches, typedResults, doubts],
+  steps: [
+    attemptsToAgents,
+    knowledgeOfFolders,
+    processesAndCommands,
+    touches,
+    typedResults,
+    doubts,
+    trashOfBranches,
+  ],
 };
 
 /**

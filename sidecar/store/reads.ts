@@ -14,6 +14,7 @@ import type { Entry } from '../protocol/entry.ts';
 import type { FleetState } from '../protocol/fleet.ts';
 import type { TurnResult, BudgetState, QueuedTurn } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
+import type { TrashRow } from '../protocol/trash.ts';
 import type { OpenCall } from '../protocol/transcript.ts';
 import type { TreeQuery, TreeWindow } from '../protocol/tree.ts';
 import { AgentReads } from './agentReads.ts';
@@ -22,6 +23,7 @@ import { examine } from './doctor.ts';
 import { EntryReads } from './entryReads.ts';
 import { schemaVersion } from './schema.ts';
 import { ManageReads } from './manageReads.ts';
+import { TrashReads } from './trashReads.ts';
 import { TreeReads } from './treeReads.ts';
 
 interface Page<Row> {
@@ -37,6 +39,7 @@ export class SqliteReads implements Reads {
   readonly #attention: AttentionReads;
   readonly #tree: TreeReads;
   readonly #manage: ManageReads;
+  readonly #trash: TrashReads;
 
   /** `file` is the path of the database, for its size. */
   constructor(database: DatabaseConstructor.Database, file: string) {
@@ -47,6 +50,7 @@ export class SqliteReads implements Reads {
     this.#attention = new AttentionReads(database, this.#agents, this.#entries);
     this.#tree = new TreeReads(database, this.#agents);
     this.#manage = new ManageReads(database);
+    this.#trash = new TrashReads(database, this.#agents);
   }
 
   agent(id: number): AgentRow | undefined {
@@ -74,7 +78,7 @@ export class SqliteReads implements Reads {
   }
 
   tree(query: TreeQuery): TreeWindow {
-    return this.#tree.tree(query, this.#attention.total().roots);
+    return this.#tree.tree(query, this.#attention.total());
   }
 
   entries(
@@ -106,6 +110,10 @@ export class SqliteReads implements Reads {
 
   lastTurn(agent: number): TurnResult | undefined {
     return this.#entries.lastTurn(agent);
+  }
+
+  trash(after: number, limit: number): Page<TrashRow> {
+    return this.#trash.trash(after, limit);
   }
 
   requests(after: number, limit: number): Page<RequestRow> {

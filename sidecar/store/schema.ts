@@ -2,7 +2,7 @@
 //
 // Promises: a column that a row type has and the spec has not (or with another type) does not compile. Every
 // table has an ascending INTEGER PRIMARY KEY, so pages fill in order; a hash as primary key costs ten times the
-// bytes (DESIGN §6). The indexes are those of core/rows.ts and no others.
+// bytes (DESIGN §6). The indexes are those of core/indexes.ts and no others.
 // Not here: statements (writer.ts and the reads), and how an older store becomes this one (migrate.ts).
 
 import { indexes } from '../core/indexes.ts';
@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -64,6 +64,8 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     restarted: integer,
     urgency: integer,
     closed: integer,
+    trash: integer,
+    detached: integer,
     revision: integer,
     halted: integer,
     attempts: integer,
@@ -206,6 +208,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     state: text,
     kind: text,
     isolation: text,
+    trash: integer,
     base: integer,
     after: integer,
     added: integer,
@@ -244,6 +247,10 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   provider: { name: text, spec: text },
   answered: { key: text, answer: text, at: integer },
   process: { started: integer, ended: integer },
+  trash: { agent: integer, state: text, at: integer, agents: integer },
+  walk: { agent: integer, kind: text, cursor: integer, stopped: integer, key: text },
+  remains: { agent: integer, forkAgent: integer, forkEntry: integer, upTo: integer, due: integer },
+  setting: { name: text, value: text },
 };
 
 /** A name as SQL: `call`, `key` and `change` are words of SQL or may become some. */
@@ -254,6 +261,7 @@ export function partialCondition(spec: IndexSpec): string | null {
   if (spec.where === undefined) return null;
   const column = quoted(spec.where.column);
   if ('notNull' in spec.where) return `${column} IS NOT NULL`;
+  if ('not' in spec.where) return `${column} <> ${spec.where.not}`;
   const value = spec.where.is;
   return `${column} = ${typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`}`;
 }

@@ -12,6 +12,7 @@ import type DatabaseConstructor from 'better-sqlite3';
 import type { TreeQuery, TreeRow, TreeWindow } from '../protocol/tree.ts';
 import { limits } from '../runtime/limits.ts';
 import type { AgentReads } from './agentReads.ts';
+import type { TotalRow } from './totals.ts';
 
 type Database = DatabaseConstructor.Database;
 type Statement<Row> = DatabaseConstructor.Statement<unknown[], Row>;
@@ -39,6 +40,7 @@ interface Run {
 }
 
 interface Found extends Key {
+  readonly trash: number;
   readonly name: string;
   readonly task: string;
 }
@@ -46,6 +48,8 @@ interface Found extends Key {
 /** A search as far as it has come. */
 interface Search {
   readonly filter: string;
+  /** Branches that had gone to the trash or come back when it began. */
+  readonly moves: number;
   cursor: number;
   matches: Key[];
   finished: boolean;
@@ -85,9 +89,11 @@ export class TreeReads {
 
   constructor(database: Database, agents: AgentReads) {
     this.#agents = agents;
-    this.#node = database.prepare('SELECT id, parent, rank, children FROM agent WHERE id = ?');
+    this.#node = database.prepare(
+      'SELECT id, parent, rank, children FROM agent WHERE id = ? AND detached = 0',
+    );
     this.#slice = database.prepare(
-      'SELECT id, rank, name, task FROM agent WHERE id > ? ORDER BY id LIMIT ? + 0',
+      'SELECT id, rank, trash, name, task FROM agent WHERE id > ? ORDER BY id LIMIT ? + 0',
     );
     this.#orders = {
       attention: prepareOrder(database, 'agent.ranked', 'rank = +?'),
@@ -96,11 +102,12 @@ export class TreeReads {
     };
   }
 
-  /** The rows of a window. `roots` is the number of agents without a parent. */
-  tree(query: TreeQuery, roots: number): TreeWindow {
+  /** The rows of a window; `total`: the present row of totals. */
+  tree(query: TreeQuery, total: Pick<TotalRow, 'roots' | 'moves'>): TreeWindow {
     const height = Math.min(Math.max(0, query.height), limits.windowRows);
     const filter = query.filter.trim().toLowerCase();
-    return filter === '' ? this.#expanded(query, height, roots) : this.#filtered(query, height, filter);
+    if (filter === '') return this.#expanded(query, height, total.roots);
+    return this.#filtered(query, height, this.#searchOf(filter, total.moves));
   }
 
   #expanded(query: TreeQuery, height: number, roots: number): TreeWindow {
@@ -207,8 +214,7 @@ export class TreeReads {
     walk.found.push(...found.reverse());
   }
 
-  #filtered(query: TreeQuery, height: number, filter: string): TreeWindow {
-    const search = this.#searchOf(filter);
+  #filtered(query: TreeQuery, height: number, search: Search): TreeWindow {
     this.#advance(search);
     const ordered =
       query.order === 'attention'
@@ -223,10 +229,13 @@ export class TreeReads {
     return { rows, top, total, partial: !search.finished };
   }
 
-  #searchOf(filter: string): Search {
-    const known = this.#searches.find((search) => search.filter === filter);
-    const search = known ?? { filter, cursor: 0, matches: [], finished: false };
-    this.#searches = [...this.#searches.filter((other) => other !== search), search].slice(-limits.searches);
+  /** The search as far as it has come; begun anew when branches have gone to the trash or come back since. */
+  #searchOf(filter: string, moves: number): Search {
+    const known = this.#searches.find((search) => search.filter === filter && search.moves === moves);
+    const search = known ?? { filter, moves, cursor: 0, matches: [], finished: false };
+    this.#searches = [...this.#searches.filter((other) => other.filter !== filter), search].slice(
+      -limits.searches,
+    );
     return search;
   }
 
@@ -237,8 +246,9 @@ export class TreeReads {
       return;
     }
     const slice = this.#slice.all(search.cursor, limits.searchSlice);
-    for (const { id, rank, name, task } of slice) {
+    for (const { id, rank, trash, name, task } of slice) {
       search.cursor = id;
+      if (trash !== 0) continue;
       if (name.toLowerCase().includes(search.filter) || task.toLowerCase().includes(search.filter)) {
         search.matches.push({ id, rank });
       }
@@ -274,7 +284,7 @@ function runsBetween(order: Order, from: Key, to: Key | null): readonly Run[] {
 }
 
 function prepareOrder(database: Database, index: string, ranked: string): OrderStatements {
-  const from = `FROM agent INDEXED BY "${index}" WHERE parent = +? AND ${ranked} AND id > ? AND id <= ?`;
+  const from = `FROM agent INDEXED BY "${index}" WHERE detached = 0 AND parent = +? AND ${ranked} AND id > ? AND id <= ?`;
   const ids = (way: string): Statement<number> =>
     database
       .prepare<unknown[], number>(`SELECT id ${from} ORDER BY id ${way} LIMIT ? + 0 OFFSET ? + 0`)

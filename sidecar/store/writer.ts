@@ -277,5 +277,9 @@ function prepareTables(database: Database): TablesOf {
     provider: new TableStatements(database, 'provider'),
     answered: new TableStatements(database, 'answered'),
     process: new TableStatements(database, 'process'),
+    trash: new TableStatements(database, 'trash'),
+    walk: new TableStatements(database, 'walk'),
+    remains: new TableStatements(database, 'remains'),
+    setting: new TableStatements(database, 'setting'),
   };
 }

@@ -53,32 +53,6 @@ test('a thousand forks of a closed agent live on, and cost no copy of the transc
   assert.deepEqual(world.bugs, []);
 });
 
-test('nothing starts under a closed agent, and what was at work below it is stopped', () => {
-  const world = new World({
-    answer: (items) => {
-      const { user, results } = lastOf(items);
-      if (user !== 'lead') return 'silent';
-      return results.length === 0
-        ? [['spawn_agent', { tasks: [{ task: 'a' }, { task: 'b' }] }]]
-        : [['wait_agent', {}]];
-    },
-  });
-  const lead = world.start('lead');
-  world.run(1_000);
-  assert.deepEqual(world.call('agent/close', { agent: lead.agent, key: world.key() }), { stopped: 3 });
-  world.run(1_000);
-  assert.equal(world.open.reads.agent(lead.agent)?.branch.running, 0);
-  const child = world.open.reads.agents(lead.agent, 0, 1).rows[0];
-  assert.ok(child !== undefined);
-  for (const agent of [lead.agent, child.id]) {
-    assert.throws(
-      () => world.call('agent/send', { agent, text: 'go', delivery: 'queue', key: world.key() }),
-      /agent\/closed/,
-    );
-  }
-  assert.deepEqual(world.bugs, []);
-});
-
 test('a turn that failed is done again on request', () => {
   let broken = true;
   const world = new World({

@@ -5,15 +5,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { textOf } from '../../sidecar/core/answer.ts';
 import type { EntryBody } from '../../sidecar/protocol/entry.ts';
 import type { AgentRecord, EntryRecord, TurnRecord } from '../../sidecar/core/rows.ts';
-import { recount } from './recount.ts';
+import { isStopped, recount } from './recount.ts';
 import { fitsSchema } from './script.ts';
 import type { Sim } from './sim.ts';
 
 /** The first agent that is neither done nor parked for an accepted reason; null when there is none. */
 export function pending(sim: Sim): string | null {
   for (const agent of sim.disk.rows('agent')) {
-    if (agent.phase === 'idle' && (agent.halted === 1 || (agent.queued === 0 && agent.unheard === 0)))
-      continue;
+    const stopped = agent.halted === 1 || isStopped(sim.disk, agent.id);
+    if (agent.phase === 'idle' && (stopped || (agent.queued === 0 && agent.unheard === 0))) continue;
     const calls = sim.disk.rows('call').filter((call) => call.agent === agent.id && call.open === 1);
     const doing = calls.map((call) => `${call.tool} ${call.state}`).join(', ');
     return `agent ${agent.id} (${agent.name}) is ${agent.phase} ${agent.why ?? ''} since ${agent.since}, queued ${agent.queued}, unheard ${agent.unheard}, requests ${agent.requests}, calls: ${doing}`;
@@ -44,7 +44,7 @@ function holding(sim: Sim): string | null {
   if (slots === undefined) return 'no process is there';
   if (slots.modelUsed !== 0 || slots.commandUsed !== 0) return `slots are in use: ${JSON.stringify(slots)}`;
   if (sim.host?.busy() === true) return 'the host says that it is busy';
-  for (const table of ['wait', 'waiting', 'ready'] as const) {
+  for (const table of ['wait', 'waiting', 'ready', 'walk'] as const) {
     const rows = sim.disk.rows(table);
     if (rows.length > 0) return `${table} has rows: ${JSON.stringify(rows[0])}`;
   }

@@ -27,6 +27,8 @@ export const canaries = {
   sequenceSkipped: 'a commit is not told to those who follow',
   interruptedWithoutResult: 'a call of an interrupted turn gets no result',
   countDrift: 'an ancestor misses a change of its counts',
+  trashCounted: 'those above a deleted branch go on counting it',
+  walkForgotten: 'a branch that is deleted in slices is forgotten after the first',
   keyForgotten: 'a message is taken without its key',
   unfair: 'the first root always goes first',
   frameSkipped: 'a frame never reaches its client',
@@ -123,6 +125,12 @@ const switches: Partial<Record<Canary, Switch>> = {
     }),
   countDrift: (sim) =>
     onUpdate('agent', (patch) => (sim.chance.hits(0.02) ? without(patch, 'bDone') : patch)),
+  trashCounted: (sim) =>
+    onUpdate('agent', (patch, id) =>
+      Number(patch['children']) < (sim.disk.row('agent', id)?.children ?? 0)
+        ? without(patch, 'bAgents')
+        : patch,
+    ),
   keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),
   denialForgotten: () => onInsert('trust', (row) => ({ ...row, verdict: 'trusted' })),
   wrongResultTaken: () => ({

@@ -320,7 +320,8 @@ export class Checks {
   /** Others with an open change of the file are shown this one beside theirs (case 161). */
   #touchIndex(change: Readonly<ChangeRecord>, news: News, missing: (what: string) => void): void {
     for (const other of this.#sim.disk.rows('change')) {
-      if (other.path !== change.path || other.state !== 'open' || news.changes.has(other.agent)) continue;
+      if (other.path !== change.path || other.state !== 'open' || other.trash !== 0) continue;
+      if (news.changes.has(other.agent)) continue;
       missing(`the overlap of change ${other.id} with ${change.id}`);
     }
   }

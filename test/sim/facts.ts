@@ -29,6 +29,8 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
       ? null
       : 'the turn was not taken back',
   'agent/close': (disk, call) => () => atWorkBelow(disk, Number(call.params['agent'])),
+  'agent/delete': (disk, call) => once(() => atWorkBelow(disk, Number(call.params['agent']))),
+  'agent/restore': null,
   'request/answer': (disk, call, field) => () =>
     field('state') !== 'applied' || disk.row('request', Number(call.params['request']))?.state === 'answered'
       ? null
@@ -51,6 +53,16 @@ function born(disk: FakeDisk, call: Call, field: Field): Fact {
     const agent = disk.row('agent', Number(field('agent')));
     if (agent?.key !== call.key) return 'there is no such agent';
     return disk.row('turn', Number(field('turn')))?.agent === agent.id ? null : 'there is no such turn';
+  };
+}
+
+/** True when it is said; what comes later may change it. */
+function once(fact: Fact): Fact {
+  let said = false;
+  return () => {
+    if (said) return null;
+    said = true;
+    return fact();
   };
 }
 

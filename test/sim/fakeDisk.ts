@@ -117,7 +117,8 @@ function isIn(spec: IndexSpec, row: Row | undefined): row is Row {
   if (row === undefined) return false;
   if (spec.where === undefined) return true;
   const value = row[spec.where.column] ?? null;
-  return 'notNull' in spec.where ? value !== null : value === spec.where.is;
+  if ('notNull' in spec.where) return value !== null;
+  return 'not' in spec.where ? value !== spec.where.not : value === spec.where.is;
 }
 
 function position(table: Table, index: Index, row: Row): number {

@@ -1,7 +1,7 @@
 // What must hold of all committed rows together, at any moment: counts equal a recount, and whoever waits has
 // something that will wake it. Pure over the rows, so a test can also feed it rows that are wrong on purpose.
 
-import { noShare, rankOf, shareOf, type Share } from '../../sidecar/core/branch.ts';
+import { noShare, rankOf, shareOf, spendOf, type Share } from '../../sidecar/core/branch.ts';
 import type { AgentRecord, CallRecord } from '../../sidecar/core/rows.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
 import type { FakeDisk } from './fakeDisk.ts';
@@ -25,6 +25,7 @@ export function recount(disk: FakeDisk, lowered: ReadonlySet<number>): Wrong | n
     first('wake', waits(disk)) ??
     first('wake', queues(disk)) ??
     first('wake', parked(disk)) ??
+    first('trash', trash(disk)) ??
     first('S10', bounds(disk));
   return found;
 }
@@ -58,8 +59,9 @@ function branchCounts(disk: FakeDisk): string | null {
       share[name] += own[name];
       if (share[name] !== agent[column])
         return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${share[name]}`;
-      if (above !== undefined) above[name] += share[name];
     }
+    const told = agent.detached === 1 ? spendOf(share) : share;
+    for (const [name] of sums) if (above !== undefined) above[name] += told[name];
     if (agent.rank !== rankOf({ ...agent }))
       return `agent ${agent.id}: rank is ${agent.rank}, not ${rankOf({ ...agent })}`;
   }
@@ -77,10 +79,11 @@ function countBy(rows: Iterable<Readonly<Record<string, unknown>>>, column: stri
 
 function ownCounts(disk: FakeDisk): string | null {
   const agents = disk.rows('agent');
+  const attached = agents.filter((agent) => agent.detached === 0);
   const counted = {
-    children: countBy(agents as unknown as Iterable<Record<string, unknown>>, 'parent'),
+    children: countBy(attached as unknown as Iterable<Record<string, unknown>>, 'parent'),
     openChildren: countBy(
-      agents.filter((agent) => agent.phase !== 'idle') as unknown as Iterable<Record<string, unknown>>,
+      attached.filter((agent) => agent.phase !== 'idle') as unknown as Iterable<Record<string, unknown>>,
       'parent',
     ),
     queued: countBy(
@@ -113,8 +116,9 @@ function ownCounts(disk: FakeDisk): string | null {
         return `agent ${agent.id}: ${column} is ${agent[column]}, a recount gives ${count}`;
     }
     const name = `${agent.parent}/${agent.name}`;
-    if (names.has(name)) return `agent ${agent.id}: another child of ${agent.parent} is named ${agent.name}`;
-    names.add(name);
+    if (agent.detached === 0 && names.has(name))
+      return `agent ${agent.id}: another child of ${agent.parent} is named ${agent.name}`;
+    if (agent.detached === 0) names.add(name);
     const parent = disk.row('agent', agent.parent);
     if (
       agent.parent !== 0 &&
@@ -249,6 +253,8 @@ function waits(disk: FakeDisk): string | null {
     if (call?.open !== 1 || call.tool !== 'wait_agent')
       return `wait ${wait.id} is of call ${wait.call}, which is ${call?.state}`;
     const left = waiting.get(wait.id) ?? 0;
+    // In a branch that is being closed or deleted nobody is woken: the walk ends the wait.
+    if (isStopped(disk, wait.agent)) continue;
     if (wait.everyChild === 0 && (left !== wait.remaining || left === 0))
       return `wait ${wait.id} counts ${wait.remaining}, has ${left} turns to wait for`;
     if (wait.everyChild === 1 && agent?.openChildren === 0)
@@ -258,7 +264,10 @@ function waits(disk: FakeDisk): string | null {
   }
   for (const row of disk.rows('waiting')) {
     if (disk.row('wait', row.wait) === undefined) return `waiting row ${row.id} is of no wait`;
-    if (disk.row('turn', row.turn)?.state === 'ended')
+    if (
+      disk.row('turn', row.turn)?.state === 'ended' &&
+      !isStopped(disk, disk.row('wait', row.wait)?.agent ?? 0)
+    )
       return `wait ${row.wait} waits for turn ${row.turn}, which has ended`;
   }
   for (const call of where(
@@ -314,10 +323,54 @@ function parked(disk: FakeDisk): string | null {
     if (agent.phase === 'idle' && agent.halted === 0 && agent.queued > 0)
       return `agent ${agent.id} rests with ${agent.queued} messages in its queue`;
     if (agent.phase !== 'idle' || agent.halted !== 0 || agent.unheard === 0) continue;
+    if (isStopped(disk, agent.id)) continue;
     if (agent.openChildren === 0)
       return `agent ${agent.id} rests, its children too, and ${agent.unheard} outcomes are unheard`;
     if (!has(agent, 'notice'))
       return `agent ${agent.id} rests with ${agent.unheard} outcomes unheard and no timer`;
+  }
+  return null;
+}
+
+/** Whether the agent or one above it is closed, or in the trash or on its way there or back. */
+export function isStopped(disk: FakeDisk, id: number): boolean {
+  for (let at = disk.row('agent', id); at !== undefined; at = disk.row('agent', at.parent))
+    if (at.closed !== 0 || at.trash !== 0) return true;
+  return false;
+}
+
+/** What is in the trash: whole branches, at rest, and nothing else; a walk for each that is on its way. */
+function trash(disk: FakeDisk): string | null {
+  const rows = disk.rows('trash');
+  const moving = rows.some((row) => row.state === 'moving' || row.state === 'leaving');
+  for (const row of rows) {
+    const top = disk.row('agent', row.agent);
+    if (top?.trash !== row.id)
+      return `trash ${row.id} is of agent ${row.agent}, which is in trash ${top?.trash}`;
+    if (top.detached !== (row.state === 'moving' ? 0 : 1))
+      return `trash ${row.id} is ${row.state}, and its agent ${top.id} is ${top.detached === 0 ? 'in' : 'out of'} the tree`;
+    const kind = row.state === 'moving' ? 'delete' : row.state === 'leaving' ? 'restore' : null;
+    const walks = disk.rows('walk').filter((walk) => walk.agent === top.id && walk.kind !== 'close');
+    if (walks.length !== (kind === null ? 0 : 1) || (walks[0] !== undefined && walks[0].kind !== kind))
+      return `trash ${row.id} is ${row.state}, and ${walks.length} walks move it`;
+  }
+  for (const agent of disk.rows('agent')) {
+    const row = disk.row('trash', agent.trash);
+    if (agent.trash !== 0 && row === undefined)
+      return `agent ${agent.id} is in trash ${agent.trash}, which is not there`;
+    if (agent.detached === 1 && row?.agent !== agent.id)
+      return `agent ${agent.id} is out of the tree and no top of the trash`;
+    if (moving) continue;
+    if (agent.trash !== 0 && agent.phase !== 'idle')
+      return `agent ${agent.id} is in the trash and ${agent.phase}`;
+    const above = disk.row('agent', agent.parent)?.trash ?? 0;
+    if (agent.detached === 0 && agent.trash !== above)
+      return `agent ${agent.id} is in trash ${agent.trash}, its parent in ${above}`;
+  }
+  for (const change of disk.rows('change')) {
+    if (moving || change.state !== 'open') continue;
+    const at = disk.row('agent', change.agent)?.trash ?? 0;
+    if (change.trash !== at) return `change ${change.id} is in trash ${change.trash}, its agent in ${at}`;
   }
   return null;
 }

@@ -264,6 +264,7 @@ export class Sim {
     });
     if (this.canary === 'wakeUpLost') forget(this.host, 'budgetsMore');
     if (this.canary === 'touchedLost') forget(this.host, 'touched');
+    if (this.canary === 'walkForgotten') forget(this.host, 'walk');
     this.workload.connected();
   }
 

@@ -179,7 +179,7 @@ export class Workload {
     this.#call('agent/interrupt', { agent: agentId(agent), branch: this.#sim.chance.hits(0.5) });
   }
 
-  /** Fork, rename, configure, close, retry, take back, set a budget. */
+  /** Fork, rename, configure, close, delete, restore, retry, take back, set a budget. */
   #manage(): void {
     const id = this.#someone();
     if (id === null) return;
@@ -207,8 +207,28 @@ export class Workload {
       },
       () => this.#takeBack(),
       ...(chance.hits(0.2) ? [() => this.#call('agent/close', { agent })] : []),
+      ...(chance.hits(0.5) ? [() => this.#delete(id)] : []),
+      ...(chance.hits(0.5) ? [() => this.#restore(id)] : []),
     ];
     chance.pick(deeds)();
+  }
+
+  /** A whole tree as often as anybody. */
+  #delete(someone: number): void {
+    const { chance, disk } = this.#sim;
+    const root = disk.row('agent', someone)?.root ?? someone;
+    this.#call('agent/delete', { agent: agentId(chance.hits(0.5) ? root : someone) });
+  }
+
+  /** Somebody from the trash, mostly; now and then one that is not there. */
+  #restore(someone: number): void {
+    const { chance, disk } = this.#sim;
+    const tops = disk.rows('trash').map((row) => row.agent);
+    const top = tops.length === 0 || chance.hits(0.1) ? someone : chance.pick(tops);
+    // A branch that comes back is as large as it is, whatever its lineage may start.
+    for (let at = disk.row('agent', top); at !== undefined; at = disk.row('agent', at.parent))
+      this.lowered.add(at.id);
+    this.#call('agent/restore', { agent: agentId(top) });
   }
 
   #takeBack(): void {

@@ -8,6 +8,11 @@ import Database from 'better-sqlite3';
 import { prepareSchema } from '../../sidecar/store/migrate.ts';
 import { SqliteReads } from '../../sidecar/store/reads.ts';
 import { schemaVersion } from '../../sidecar/store/schema.ts';
+import { totalDrift } from '../../sidecar/store/totals.ts';
+import { SqliteStore } from '../../sidecar/store/writer.ts';
+import { agentRow, changeRow, requestRow } from './samples.ts';
+
+const nothing = (): void => undefined;
 
 const fixture = (name: string): string =>
   readFileSync(path.join(import.meta.dirname, '../fixtures/store', name), 'utf8');
@@ -57,6 +62,36 @@ const rows = `
   INSERT INTO ledger VALUES (7, 1, 1, 5, 'open', 5, 50, 0, 0, 0, 0, 0, 1, 'm/x');
 `;
 
+/** Changes of every kind that the store's triggers count, each followed by a recount; all are undone. */
+function countsRight(database: Database.Database): void {
+  const store = new SqliteStore(database, { committed: nothing, full: nothing, noRoom: () => false });
+  const undone = new Error('undone');
+  const look = (): void => assert.deepEqual(totalDrift(database), []);
+  const sums = { bAgents: 3, bRunning: 1, bWaiting: 1, bFailed: 1, bDone: 1, bMicroUsd: 5, bTokens: 7 };
+  const changes = (): never => {
+    const root = store.insert('agent', agentRow(sums));
+    const change = store.insert('change', changeRow({ agent: root }));
+    store.insert('request', requestRow({ agent: root }));
+    look();
+    store.update('agent', root, { bRunning: 0, bMicroUsd: 9 });
+    store.update('change', change, { trash: 1 });
+    look();
+    store.update('agent', root, { detached: 1 });
+    look();
+    store.update('agent', root, { bTokens: 8, bDone: 2 });
+    look();
+    store.update('agent', root, { detached: 0 });
+    store.update('change', change, { trash: 0 });
+    look();
+    store.update('agent', root, { detached: 1 });
+    store.remove('change', change);
+    store.remove('agent', root);
+    look();
+    throw undone;
+  };
+  assert.throws(() => store.transact(changes), undone);
+}
+
 test('a store of the first format becomes one of this build, and its doctor finds nothing', () => {
   const old = new Database(':memory:');
   old.exec(fixture('v1.sql'));
@@ -66,6 +101,7 @@ test('a store of the first format becomes one of this build, and its doctor find
   prepareSchema(fresh);
   assert.equal(old.pragma('user_version', { simple: true }), schemaVersion);
   assert.deepEqual(shape(old), shape(fresh));
+  countsRight(old);
   const reads = new SqliteReads(old, '');
   assert.deepEqual(reads.doctor().findings, []);
   assert.equal(reads.trust('f'.repeat(64)), undefined);

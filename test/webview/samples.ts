@@ -37,6 +37,7 @@ export function agent(id: number, part: Partial<AgentRow> = {}): AgentRow {
     queued: 0,
     children: 0,
     changes: 0,
+    trashed: false,
     branch: rollup(),
     budget: { microUsd: null, tokens: null, agents: null, depth: null, wallMs: null },
     ...part,
