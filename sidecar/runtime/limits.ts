@@ -372,7 +372,7 @@ export const limits = {
   carriedBytes: 64 * 1024 * 1024,
   /** Bytes of a changed file of the person that a worktree starts with. A larger one is as it was committed. */
   carriedFileBytes: 64 * 1024 * 1024,
-  /** Files, and bytes of each side, of one comparison of snapshots: what a command changed. More are named, without hunks. */
+  /** Files, and bytes of both sides, of one comparison of snapshots: what a command changed. More are named, without hunks. */
   comparedFiles: 200,
   comparedBytes: 8 * 1024 * 1024,
   /** Files of one comparison that git is asked for one by one, as they are checked out: those that are gone, or converted. */

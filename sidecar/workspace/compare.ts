@@ -1,7 +1,7 @@
 // What differs between a snapshot and a later one, with the bytes of both sides.
 //
-// The earlier bytes come out of git, the later ones from the disk, as they are: a file that git converts when it
-// is checked out (line ends, filters) is given back as it was checked out. Bounded by files and by bytes; what is
+// Both come out of git, as they were on the disk: a file that git converts when it is checked out (line ends,
+// filters) is given as it was checked out. Bounded by files and by bytes; what is
 // past the bounds, and what has no text (links, other repositories), is named in `unseen`.
 
 import { createHash } from 'node:crypto';
@@ -44,15 +44,15 @@ export async function compare(compared: Compared): Promise<Comparison | string> 
   const all = changesIn(listed.out);
   const files = all.filter((change) => change.isFile).slice(0, limits.comparedFiles);
   const unseen = all.filter((change) => !files.includes(change)).map((change) => change.path);
-  const later = await laterOf(top, files);
-  const earlier = await earlierOf(compared, files, later);
-  if (typeof earlier === 'string') return earlier;
+  const contents = await contentsOf(compared, files);
+  if (typeof contents === 'string') return contents;
+  const reader = await readerOf(compared, files, contents);
   const differences: Difference[] = [];
-  for (const [i, { path: name }] of files.entries()) {
-    const before = earlier[i];
-    const after = later[i];
-    if (before === undefined || after === undefined) unseen.push(name);
-    else if (!same(before, after)) differences.push({ path: name, before, after });
+  for (const file of files) {
+    const before = await reader.before(file);
+    const after = await reader.after(file);
+    if (before === undefined || after === undefined) unseen.push(file.path);
+    else if (!same(before, after)) differences.push({ path: file.path, before, after });
   }
   return { differences, unseen };
 }
@@ -89,62 +89,37 @@ function changesIn(out: string): Change[] {
   return changes;
 }
 
+/** Undefined: past the bounds, or not to be read. */
 type Side = Uint8Array | null | undefined;
 
-/** The files as they are on the disk; undefined: past the bounds, or not to be read. */
-async function laterOf(top: string, files: readonly Change[]): Promise<Side[]> {
-  let bytes = 0;
-  const later: Side[] = [];
-  for (const file of files) {
-    const read =
-      limits.comparedBytes < bytes ? null : await readWhole(path.join(top, file.path), limits.fileBytes);
-    bytes += read?.kind === 'file' ? read.bytes.length : 0;
-    later.push(
-      read === null || read.kind === 'refused' ? undefined : read.kind === 'missing' ? null : read.bytes,
-    );
-  }
-  return later;
-}
-
-async function earlierOf(
+/** The objects of both sides, as git keeps them; without those that are too large. A string says why not. */
+async function contentsOf(
   { top, env }: Compared,
   files: readonly Change[],
-  later: readonly Side[],
-): Promise<Side[] | string> {
-  const wanted = files.map(({ before }, i) => (later[i] === undefined ? null : before));
-  const names = wanted.filter((name) => name !== null);
-  if (names.length === 0) return wanted.map(() => null);
-  const sizes = await git(top, ['cat-file', '--batch-check'], { env, input: `${names.join('\n')}\n` });
+): Promise<Map<string, Uint8Array> | string> {
+  const names = new Set(
+    files.flatMap(({ before, after }) => [before, after]).filter((name) => name !== null),
+  );
+  if (names.size === 0) return new Map();
+  const sizes = await git(top, ['cat-file', '--batch-check'], { env, input: `${[...names].join('\n')}\n` });
   if (sizes.code !== 0) return sizes.problem;
   const fitting = fittingOf(sizes.out);
-  const input = `${[...fitting].join('\n')}\n`;
-  const read =
-    fitting.size === 0 ? null : await git(top, ['cat-file', '--batch'], { env, input, bytes: true });
-  if (read !== null && read.code !== 0) return read.problem;
-  const contents = contentsIn(read?.out ?? '');
-  const earlier: Side[] = [];
-  let singly = 0;
-  for (const [i, file] of files.entries()) {
-    const object = wanted[i] ?? null;
-    const content = object === null ? null : contents.get(object);
-    const converted = content && isConverted(file, later[i] ?? null) && singly < limits.comparedSingly;
-    if (converted) singly += 1;
-    if (object === null || !converted) earlier.push(content);
-    else earlier.push(await checkedOut(top, env, { object, path: file.path }));
-  }
-  return earlier;
+  if (fitting.length === 0) return new Map();
+  const input = `${fitting.join('\n')}\n`;
+  const read = await git(top, ['cat-file', '--batch'], { env, input, bytes: true });
+  return read.code === 0 ? contentsIn(read.out) : read.problem;
 }
 
 /** Objects that are read: none is too large, and neither are all together. */
-function fittingOf(out: string): Set<string> {
-  const fitting = new Set<string>();
+function fittingOf(out: string): string[] {
+  const fitting: string[] = [];
   let bytes = 0;
   for (const line of out.split('\n')) {
     const [object = '', kind, size = ''] = line.split(' ');
-    if (kind !== 'blob' || fitting.has(object) || limits.fileBytes < Number(size)) continue;
+    if (kind !== 'blob' || limits.fileBytes < Number(size)) continue;
     bytes += Number(size);
     if (limits.comparedBytes < bytes) break;
-    fitting.add(object);
+    fitting.push(object);
   }
   return fitting;
 }
@@ -163,19 +138,69 @@ function contentsIn(out: string): Map<string, Uint8Array> {
   return contents;
 }
 
-/** Whether git keeps the file in another form than the disk has it: then its object is not what the disk says. */
-function isConverted(file: Change, after: Uint8Array | null): boolean {
-  if (file.after === null || after === null) return true;
-  // Repositories name their objects by SHA-1 or by SHA-256 (gitformat-hash).
-  const hash = createHash(file.after.length === 64 ? 'sha256' : 'sha1');
-  hash.update(`blob ${after.length}\0`).update(after);
-  return hash.digest('hex') !== file.after;
+interface Reader {
+  before(file: Change): Promise<Side>;
+  after(file: Change): Promise<Side>;
+}
+
+/**
+ * Reads the sides of files as they were on the disk. Where the disk has what git keeps, git's object of the other
+ * side is as it was on the disk too. Else git converts the file, or it was written again after the later look.
+ */
+async function readerOf(
+  compared: Compared,
+  files: readonly Change[],
+  contents: ReadonlyMap<string, Uint8Array>,
+): Promise<Reader> {
+  const disk = new Map<Change, Uint8Array>();
+  for (const file of files) {
+    if (file.after === null || !contents.has(file.after)) continue;
+    const read = await readWhole(path.join(compared.top, file.path), limits.fileBytes);
+    if (read.kind === 'file') disk.set(file, read.bytes);
+  }
+  const odd = files.filter(
+    (file) => file.after !== null && nameOf(file.after, disk.get(file)) !== file.after,
+  );
+  const converted = await convertedOf(
+    compared,
+    odd.filter((file) => disk.has(file)),
+  );
+  const gone = files.filter((file) => file.after === null);
+  let singly = 0;
+  const asOnDisk = async (file: Change, object: string | null): Promise<Side> => {
+    if (object === null) return null;
+    const content = contents.get(object);
+    if (content === undefined || !(odd.includes(file) || gone.includes(file))) return content;
+    singly += 1;
+    return singly <= limits.comparedSingly
+      ? await checkedOut(compared, { object, path: file.path })
+      : content;
+  };
+  return {
+    before: (file) => asOnDisk(file, file.before),
+    after: (file) => (converted.has(file) ? Promise.resolve(disk.get(file)) : asOnDisk(file, file.after)),
+  };
+}
+
+/** The name of bytes as an object. Repositories name theirs by SHA-1 or by SHA-256 (gitformat-hash). */
+function nameOf(like: string, bytes: Uint8Array | undefined): string {
+  if (bytes === undefined) return '';
+  const hash = createHash(like.length === 64 ? 'sha256' : 'sha1');
+  return hash.update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+}
+
+/** Files on the disk that git keeps in another form, but which are as they were when they were looked at. */
+async function convertedOf({ top, env }: Compared, files: readonly Change[]): Promise<Set<Change>> {
+  if (files.length === 0) return new Set();
+  const input = `${files.map((file) => file.path).join('\n')}\n`;
+  const named = await git(top, ['hash-object', '--stdin-paths'], { env, input });
+  const names = named.code === 0 ? named.out.split('\n') : [];
+  return new Set(files.filter((file, i) => names[i] === file.after));
 }
 
 /** An object as it is checked out under a name; undefined when git cannot say. */
 async function checkedOut(
-  top: string,
-  env: Readonly<Record<string, string>>,
+  { top, env }: Compared,
   file: { readonly object: string; readonly path: string },
 ): Promise<Side> {
   const args = ['cat-file', '--filters', `--path=${file.path}`, file.object];

@@ -53,7 +53,7 @@ for (const shell of ['bash', 'sh'] as const) {
     }
     assert.equal((await shellOf('exec echo replaced')).text, 'exit code 0\nreplaced\n');
     assert.equal(
-      (await shellOf('(sleep 0.2; kill -CONT $$) & kill -STOP $$; echo on')).text,
+      (await shellOf('(sleep 0.2; kill -CONT $$) & kill -STOP $$; wait; echo on')).text,
       'exit code 0\non\n',
     );
   });
