@@ -35,11 +35,11 @@ try {
   await workbench.command('Roost: Ask a Swarm');
   await workbench.answer(task);
   await workbench.choose('12 agents');
+  await workbench.press(/Trust 1 file/, 'Allow');
   await workbench.attention(/Needs you\s*12/);
   const row = (name: string | RegExp) => workbench.agents.getByRole('treeitem', { name });
   await row(/12 decisions for you/).click();
   await workbench.page.keyboard.press('ArrowRight');
-  await workbench.press(/Trust 1 file/, 'Allow');
   await workbench.press(/10 alike: Edit src/, 'Allow');
   await workbench.press(question, 'Answer');
   await workbench.choose('No, never');
