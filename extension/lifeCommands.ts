@@ -10,9 +10,9 @@ import type { Result } from '../sidecar/protocol/methods.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import type { Panels } from './panels.ts';
-import { pickAgent, sure } from './pick.ts';
+import { pickAgentRow, sure } from './pick.ts';
 import { formatMoney } from './status.ts';
-import { agentOf, field, numberField, textField } from './targets.ts';
+import { field, numberField, textField } from './targets.ts';
 import { counted } from './words.ts';
 
 const { t } = vscode.l10n;
@@ -26,15 +26,9 @@ export function registerLifeCommands(ctx: Ctx, panels: Panels): void {
   ctx.command('roost.close', (given: unknown) => close(ctx, given));
 }
 
-/** The agent that a command is about, as it stands now; undefined when the person chose none. */
-async function rowOf(ctx: Ctx, given: unknown, title: string): Promise<AgentRow | undefined> {
-  const agent = agentOf(given);
-  return agent === undefined ? pickAgent(ctx, title) : ctx.connection.call('agent/get', { agent });
-}
-
 /** Begins another conversation with what was said until the end of a turn; the agent itself goes on as it was. */
 async function fork(ctx: Ctx, panels: Panels, given: unknown): Promise<unknown> {
-  const row = await rowOf(ctx, given, t('Fork which agent?'));
+  const row = await pickAgentRow(ctx, given, t('Fork which agent?'));
   if (row === undefined) return undefined;
   const named = numberField(given, 'turn');
   const turn =
@@ -85,12 +79,12 @@ function outcomeWord(outcome: Outcome): string {
 const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? '';
 
 async function retry(ctx: Ctx, given: unknown): Promise<unknown> {
-  const row = await rowOf(ctx, given, t('Try the last turn of which agent again?'));
+  const row = await pickAgentRow(ctx, given, t('Try the last turn of which agent again?'));
   return row && ctx.connection.call('turn/retry', { agent: row.id, key: ctx.key() });
 }
 
 async function rename(ctx: Ctx, given: unknown): Promise<unknown> {
-  const row = await rowOf(ctx, given, t('Rename which agent?'));
+  const row = await pickAgentRow(ctx, given, t('Rename which agent?'));
   if (row === undefined) return undefined;
   const name = textField(given, 'name') ?? (await askText(t('Rename {0}', row.name), t('Name'), row.name));
   if (name === undefined || name === row.name) return undefined;
@@ -99,7 +93,7 @@ async function rename(ctx: Ctx, given: unknown): Promise<unknown> {
 
 /** From its next request on. What is said so far stays; what only the old provider understands is left out. */
 async function setModel(ctx: Ctx, given: unknown): Promise<unknown> {
-  const row = await rowOf(ctx, given, t('Set the model of which agent?'));
+  const row = await pickAgentRow(ctx, given, t('Set the model of which agent?'));
   if (row === undefined) return undefined;
   const model = textField(given, 'model') ?? (await pickModel(ctx, row));
   if (model === undefined || model === row.model) return undefined;
@@ -127,7 +121,7 @@ type BudgetName = (typeof budgets)[number];
 
 /** One limit of a branch: what was spent is shown, nothing typed takes the limit away. */
 async function setBudget(ctx: Ctx, given: unknown): Promise<unknown> {
-  const row = await rowOf(ctx, given, t('Set the budget of which agent?'));
+  const row = await pickAgentRow(ctx, given, t('Set the budget of which agent?'));
   if (row === undefined) return undefined;
   const wanted = givenBudget(given) ?? (await askBudget(ctx, row));
   if (wanted === undefined) return undefined;
@@ -196,7 +190,7 @@ function spentWord({ limits: most, spent }: Result<'budget/get'>, name: BudgetNa
 
 /** Ends an agent and its branch for good; its changes stay for review and its transcript stays to be read. */
 async function close(ctx: Ctx, given: unknown): Promise<unknown> {
-  const row = await rowOf(ctx, given, t('Close which agent and all below it?'));
+  const row = await pickAgentRow(ctx, given, t('Close which agent and all below it?'));
   if (row === undefined) return undefined;
   const active = row.branch.running + row.branch.waiting;
   const question = counted(

@@ -24,6 +24,7 @@ import { Reviews } from './reviews.ts';
 import { settings } from './settings.ts';
 import { readDiscovery } from './sidecar.ts';
 import { registerStatus } from './status.ts';
+import { registerUndoCommands } from './undoCommands.ts';
 
 export function activate(extension: vscode.ExtensionContext): void {
   const ctx = new Ctx(extension);
@@ -32,6 +33,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   registerStatus(ctx);
   registerCommands(ctx, panels);
   registerLifeCommands(ctx, panels);
+  registerUndoCommands(ctx);
   registerDecisions(ctx, attention);
   const reviews = new Reviews(ctx);
   const docs = new ReviewDocs(ctx, reviews);

@@ -6,6 +6,7 @@ import type { AgentRow } from '../sidecar/protocol/agent.ts';
 import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { describe } from './log.ts';
+import { agentOf } from './targets.ts';
 import { counted, scriptedLabel } from './words.ts';
 
 const { t } = vscode.l10n;
@@ -81,6 +82,12 @@ export async function pickWorkspace(): Promise<string | undefined> {
   const items = folders.map((folder) => ({ label: folder.name, description: folder.uri.fsPath, folder }));
   const picked = await vscode.window.showQuickPick(items, { placeHolder: t('In which folder?') });
   return picked?.folder.uri.fsPath;
+}
+
+/** The agent that a command is about, as it stands now: the one that its argument names, else one that is picked. */
+export async function pickAgentRow(ctx: Ctx, given: unknown, title: string): Promise<AgentRow | undefined> {
+  const agent = agentOf(given);
+  return agent === undefined ? pickAgent(ctx, title) : ctx.connection.call('agent/get', { agent });
 }
 
 /** Asks before something that stops or ends work. */
