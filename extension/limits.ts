@@ -48,8 +48,6 @@ export const limits = {
   rootsPage: 200,
   /** Entries that are looked through for the turns that a fork may begin at: some dozens of turns, the newest. */
   turnEntries: 400,
-  /** Files that the question before a restore names. */
-  restoreNames: 12,
   /** How long a message stays in the status bar. */
   sayMs: 5_000,
   /** At most one notification in this time while the window is in the background (case 227). */

@@ -268,6 +268,25 @@ test('Fork, Set Model, Set Budget and Close do what a program or a person says',
   assert.deepEqual(without(said('agent/close')), { agent: 7, key: '' });
 });
 
+test('what is deleted can be restored, at once or from the trash', async () => {
+  const said = (method: string): unknown =>
+    sidecar.calls.filter((call) => call.method === method).at(-1)?.params as unknown;
+  const row = agentRow(7);
+  sidecar.answers['agent/get'] = () => row;
+  sidecar.answers['agent/delete'] = () => ({ agents: 3, stopped: 0, name: row.name });
+  sidecar.answers['agent/restore'] = () => ({ agents: 3, stopped: 0, name: row.name });
+  const kept = { id: 1, agent: row, path: 'lead', agents: 3, state: 'kept', atMs: 0, untilMs: null };
+  sidecar.answers['trash/list'] = () => ({ rows: [kept, { ...kept, state: 'emptying' }], more: false });
+  seen.answers = ['Undo'];
+  await seen.commands.get('roost.delete')?.({ agent: 7 });
+  assert.match(seen.messages.at(-1) ?? '', /in the trash: 3 agents/);
+  await until(() => said('agent/restore') !== undefined);
+  assert.equal((said('agent/restore') as { agent: number }).agent, 7);
+  seen.answers = [{ label: 'lead', id: 9 }];
+  await seen.commands.get('roost.restore')?.();
+  assert.equal((said('agent/restore') as { agent: number }).agent, 9);
+});
+
 test('a missing key is asked for, and what was typed is started with it', async () => {
   let tries = 0;
   sidecar.answers['agent/start'] = () => {
