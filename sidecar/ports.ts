@@ -15,7 +15,7 @@ import type { FleetState } from './protocol/fleet.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
 import type { Json, JsonObject } from './protocol/json.ts';
 import type { ChangeDetail, ChangeRow, Verdict } from './protocol/change.ts';
-import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult } from './protocol/methods.ts';
+import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult, TurnRow } from './protocol/methods.ts';
 import type { RequestRow } from './protocol/request.ts';
 import type { ModelInfo, ProviderSpec } from './protocol/settings.ts';
 import type { OpenCall } from './protocol/transcript.ts';
@@ -349,6 +349,8 @@ export interface News {
   readonly lastEntry: number;
   /** Agents with new entries. */
   readonly spoke: ReadonlySet<number>;
+  /** Agents whose transcript has become another: what they said last may be left. */
+  readonly rewound: ReadonlySet<number>;
   /** Agents whose calls changed, whose requests changed, whose changes changed. */
   readonly calls: ReadonlySet<number>;
   readonly requests: ReadonlySet<number>;
@@ -387,10 +389,15 @@ export interface Reads {
     limit: number,
   ): { readonly rows: readonly AgentRow[]; readonly more: boolean };
   tree(query: TreeQuery): TreeWindow;
-  /** A fork's shared prefix included. At most `limit` entries and 256 KB. */
+  /** A fork's shared prefix included, as of now or of the end of `turn`. At most `limit` entries and 256 KB. */
   entries(
     agent: number,
-    page: { readonly before?: number; readonly after?: number; readonly limit: number },
+    page: {
+      readonly before?: number;
+      readonly after?: number;
+      readonly turn?: number;
+      readonly limit: number;
+    },
   ): { readonly entries: readonly Entry[]; readonly more: boolean };
   /** Ascending from the cursor; `agent` 0: of all agents. */
   entriesAfter(cursor: number, agent: number, limit: number): readonly Entry[];
@@ -402,6 +409,12 @@ export interface Reads {
   blobBytes(id: number): Uint8Array | null;
   turn(id: number): TurnResult | undefined;
   lastTurn(agent: number): TurnResult | undefined;
+  /** Turns of an agent, newest first, with an id below `before` (0: all). */
+  turns(
+    agent: number,
+    before: number,
+    limit: number,
+  ): { readonly rows: readonly TurnRow[]; readonly more: boolean };
   /** Queued turns of an agent, oldest first. */
   queue(
     agent: number,

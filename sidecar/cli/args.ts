@@ -86,6 +86,8 @@ export type Command =
   | { readonly kind: 'delete'; readonly agent: string }
   | { readonly kind: 'restore'; readonly agent: string }
   | { readonly kind: 'retry'; readonly agent: string }
+  | { readonly kind: 'turns'; readonly agent: string }
+  | { readonly kind: 'rewind'; readonly agent: string; readonly turn: number; readonly stop: boolean }
   | { readonly kind: 'trash' }
   | { readonly kind: 'budget'; readonly agent: string; readonly budget: Partial<Budget> | null }
   | { readonly kind: 'queue'; readonly agent: string; readonly remove: number | null }
@@ -190,6 +192,8 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'restore':
     case 'trash':
     case 'retry':
+    case 'turns':
+    case 'rewind':
     case 'budget':
     case 'queue':
       return parseLifecycle(name, values, words);
@@ -227,7 +231,8 @@ function parseFollow(values: Values, agent: string | undefined): Command {
   };
 }
 
-type Lifecycle = 'fork' | 'close' | 'delete' | 'restore' | 'trash' | 'retry' | 'budget' | 'queue';
+type Lifecycle =
+  'fork' | 'turns' | 'rewind' | 'close' | 'delete' | 'restore' | 'trash' | 'retry' | 'budget' | 'queue';
 
 function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: readonly string[]): Command {
   switch (name) {
@@ -246,7 +251,15 @@ function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: rea
     case 'delete':
     case 'restore':
     case 'retry':
+    case 'turns':
       return { kind: name, agent: need(first, name, 'an agent') };
+    case 'rewind':
+      return {
+        kind: 'rewind',
+        agent: need(first, 'rewind', 'an agent'),
+        turn: parseCount('rewind', need(others[0], 'rewind', 'a turn; "roost turns" lists them')),
+        stop: values.stop === true,
+      };
     case 'budget':
       return {
         kind: 'budget',

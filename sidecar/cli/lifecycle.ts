@@ -1,6 +1,7 @@
-// Commands about the life of agents: fork, close, retry, budget, queue.
+// Commands about the life of agents: fork, turns, rewind, close, retry, budget, queue.
 
-import { turnId } from '../protocol/ids.ts';
+import { turnId, type TurnId } from '../protocol/ids.ts';
+import type { Result } from '../protocol/methods.ts';
 import { newKey } from '../platform/random.ts';
 import type { Command } from './args.ts';
 import type { Context } from './context.ts';
@@ -8,7 +9,7 @@ import { findAgent, schemaIn } from './work.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
-/** Messages of a queue asked for at a time. */
+/** Messages of a queue, and turns, asked for at a time. */
 const pageRows = 200;
 
 export async function fork(context: Context, command: Of<'fork'>): Promise<number> {
@@ -22,6 +23,35 @@ export async function fork(context: Context, command: Of<'fork'>): Promise<numbe
     key: context.key ?? newKey(),
   });
   await context.printer.print({ type: 'started', ...forked, state: 'started' });
+  return 0;
+}
+
+export async function turns(context: Context, command: Of<'turns'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  for (let before: TurnId | null = null, more = true; more;) {
+    const page: Result<'turn/list'> = await context.session.call('turn/list', {
+      agent: id,
+      before,
+      limit: pageRows,
+    });
+    for (const row of page.rows) {
+      await context.printer.print({ type: 'turn', agent: id, ...row });
+      before = row.turn;
+    }
+    more = page.more && 0 < page.rows.length;
+  }
+  return 0;
+}
+
+export async function rewind(context: Context, command: Of<'rewind'>): Promise<number> {
+  const { id } = await findAgent(context, command.agent);
+  const moved = await context.session.call('agent/rewind', {
+    agent: id,
+    turn: turnId(command.turn),
+    ...(command.stop ? { stop: true } : {}),
+    key: context.key ?? newKey(),
+  });
+  await context.printer.print({ type: 'rewound', agent: id, ...moved });
   return 0;
 }
 

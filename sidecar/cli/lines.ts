@@ -9,8 +9,10 @@ import type {
   BudgetState,
   DoctorFinding,
   QueuedTurn,
+  Result,
   StoreInfo,
   TurnResult,
+  TurnRow,
 } from '../protocol/methods.ts';
 import type { KnownFileRow, ProfileRow } from '../protocol/profile.ts';
 import type { RequestRow } from '../protocol/request.ts';
@@ -36,6 +38,8 @@ export type PrintedLine =
   | { readonly type: 'open'; readonly turns: readonly TurnId[] }
   | ({ readonly type: 'agent' } & AgentRow)
   | { readonly type: 'interrupted'; readonly agent: AgentId; readonly stopped: number }
+  | ({ readonly type: 'turn'; readonly agent: AgentId } & TurnRow)
+  | ({ readonly type: 'rewound'; readonly agent: AgentId } & Result<'agent/rewind'>)
   | ({ readonly type: 'closed' | 'deleted' | 'restored'; readonly agent: AgentId } & BranchDone)
   | ({ readonly type: 'trash' } & TrashRow)
   | ({ readonly type: 'budget'; readonly agent: AgentId } & BudgetState)

@@ -92,6 +92,10 @@ function dispatch(
       return trash.restore(context, command);
     case 'trash':
       return trash.list(context);
+    case 'turns':
+      return lifecycle.turns(context, command);
+    case 'rewind':
+      return lifecycle.rewind(context, command);
     case 'retry':
       return lifecycle.retry(context, command);
     case 'budget':

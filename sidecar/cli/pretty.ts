@@ -3,6 +3,7 @@
 
 import type { AgentRow } from '../protocol/agent.ts';
 import type { Block, Entry } from '../protocol/entry.ts';
+import type { TurnResult, TurnRow } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { PrintedLine } from './lines.ts';
 
@@ -20,9 +21,12 @@ export function prettyLine(line: PrintedLine): string {
     case 'request':
       return clean(prettyRequest(line));
     case 'result':
-      return clean(`${line.name}, turn ${line.turn}: ${line.outcome ?? 'still open'}\n${indent(line.text)}`);
     case 'open':
-      return `still open: turns ${line.turns.join(', ')}\n`;
+    case 'turn':
+    case 'rewound':
+    case 'queued':
+    case 'removed':
+      return clean(prettyTurns(line));
     case 'agent':
       return clean(prettyAgent(line));
     case 'interrupted':
@@ -35,10 +39,6 @@ export function prettyLine(line: PrintedLine): string {
       return clean(prettyTrash(line));
     case 'budget':
       return prettyBudget(line);
-    case 'queued':
-      return clean(`turn ${line.turn}: ${firstLines(line.text)}\n`);
-    case 'removed':
-      return line.removed ? `turn ${line.turn} is taken back\n` : `turn ${line.turn} has begun already\n`;
     case 'answered':
       return `answered ${line.applied}${line.stale === 0 ? '' : `, ${line.stale} had been decided before`}\n`;
     case 'change':
@@ -80,6 +80,43 @@ export function prettyLine(line: PrintedLine): string {
   }
 }
 
+type TurnLine = Extract<PrintedLine, { type: 'result' | 'open' | 'turn' | 'rewound' | 'queued' | 'removed' }>;
+
+function prettyTurns(line: TurnLine): string {
+  switch (line.type) {
+    case 'result':
+      return prettyResult(line);
+    case 'open':
+      return `still open: turns ${line.turns.join(', ')}\n`;
+    case 'turn':
+      return prettyTurn(line);
+    case 'rewound':
+      return prettyRewound(line);
+    case 'queued':
+      return `turn ${line.turn}: ${firstLines(line.text)}\n`;
+    case 'removed':
+      return line.removed ? `turn ${line.turn} is taken back\n` : `turn ${line.turn} has begun already\n`;
+  }
+}
+
+function prettyResult({ name, turn, outcome, superseded, text, result }: TurnResult): string {
+  const late = superseded ? ' (superseded)' : '';
+  const value = result === null ? '' : `result: ${JSON.stringify(result)}\n`;
+  return `${name}, turn ${turn}: ${outcome ?? 'still open'}${late}\n${indent(text)}${value}`;
+}
+
+function prettyRewound({ agent, turn, from, stopped }: Extract<PrintedLine, { type: 'rewound' }>): string {
+  const also = stopped === 0 ? '' : `; stopped ${stopped}`;
+  const undo = from === null ? '' : `. Back again: roost rewind ${agent} ${from}`;
+  return `goes on from the end of turn ${turn}${also}${undo}\n`;
+}
+
+function prettyTurn({ turn, state, outcome, left, from, asked, said }: TurnRow): string {
+  const who = from === 'person' ? 'you' : `agent ${from}`;
+  const gone = left ? ' (left by a rewind)' : '';
+  return `turn ${turn}: ${outcome ?? state}${gone}\n    ${who}: ${asked}\n${said === '' ? '' : `    ${said}\n`}`;
+}
+
 function prettyEntry({ agent, body }: Entry): string {
   switch (body.kind) {
     case 'user':
@@ -90,6 +127,8 @@ function prettyEntry({ agent, body }: Entry): string {
       return body.blocks.map((block) => `[${agent}] ${prettyBlock(block)}`).join('');
     case 'result':
       return `[${agent}] ${body.tool}: ${body.status}\n${indent(firstLines(body.text))}`;
+    case 'rewind':
+      return `[${agent}] goes on from the end of turn ${body.turn}\n`;
     case 'note':
       return `[${agent}] note: ${body.text}\n`;
     case 'end':

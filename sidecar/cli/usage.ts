@@ -39,6 +39,7 @@ export const options = {
   any: { type: 'boolean' },
   timeout: { type: 'string' },
   whole: { type: 'boolean' },
+  stop: { type: 'boolean' },
   value: { type: 'boolean' },
   schema: { type: 'string' },
   branch: { type: 'boolean' },
@@ -112,6 +113,13 @@ export const specs: Readonly<Record<string, Spec>> = {
     takes: ['turn', 'agent', 'schema'],
     usage: 'fork AGENT [--turn TURN] [--agent NAME] [--schema FILE] -- TEXT',
     about: 'go on from the end of a turn as another agent; nothing is copied',
+  },
+  turns: { takes: [], usage: 'turns AGENT', about: 'list the turns of an agent, newest first' },
+  rewind: {
+    takes: ['stop'],
+    usage: 'rewind AGENT TURN [--stop]',
+    about:
+      'go on from the end of an earlier turn; what is left stays readable, and going to a turn that was left undoes it',
   },
   retry: { takes: [], usage: 'retry AGENT', about: 'do a turn that ended badly once more' },
   close: { takes: [], usage: 'close AGENT', about: 'end an agent and all below it for good' },

@@ -19,6 +19,7 @@ export function itemOf(body: EntryBody, schemaText: (blob: BlobId) => string): I
     }
     case 'notice':
     case 'note':
+    case 'rewind':
       return { kind: 'user', text: wellFormed(body.text) };
     case 'answer':
       return { kind: 'answer', model: body.model, blocks: body.blocks };

@@ -36,9 +36,14 @@ export interface AgentRecord {
   head: number;
   /** Bytes of its transcript, a fork's prefix included: what a request is estimated by. */
   bytes: number;
-  /** A fork's prefix: the transcript of `forkAgent` up to and with entry `forkEntry`. 0: none. */
+  /** A fork's prefix: the transcript of `forkAgent` up to and with entry `forkEntry`, in its `forkStretch`. 0: none. */
   forkAgent: number;
   forkEntry: number;
+  forkStretch: number;
+  /** The stretch of its entries that its transcript ends with; 0: the first one, of an agent that was never rewound. */
+  stretch: number;
+  /** The turn of its parent in which it was started; 0: a person started it, or it is a root. */
+  born: number;
   outcome: Outcome | null;
   doing: string;
   /** Turns in state `queued`. */
@@ -84,7 +89,7 @@ export interface AgentRecord {
   misses: number;
   /** The submit_result call whose result the open turn hands over when it ends; 0: none yet. */
   result: number;
-  /** Its last turn that ended; 0: none has. */
+  /** The last turn of its transcript that ended; 0: none has. After a rewind to a turn of its fork's prefix that one. */
   last: number;
   /** Own spend, and that of descendants that were deleted for good: what a branch has spent stays spent (I7). */
   microUsd: number;
@@ -149,6 +154,8 @@ export interface TurnRecord {
   /** Its last entry, and the bytes of the transcript up to it, once it has ended: where a fork may begin. */
   last: number;
   bytes: number;
+  /** The stretch of its agent's entries that it is in, once it has ended. */
+  stretch: number;
   /** JSON given to submit_result; null while it runs and when none was. */
   result: string | null;
   /** Blob of the JSON Schema that its result must fit; 0: none was given. */
@@ -278,8 +285,24 @@ export interface OutcomeRecord {
   outcome: Outcome;
   /** Of the turn. */
   revision: number;
-  /** The parent's call whose command was told of it, and whose result says it: the cursor passes over it. Null: none. */
+  /**
+   * The parent's call whose command was told of it, and whose result says it: the cursor passes over it. 0: nobody is
+   * told, because the turn that started the child was left by a rewind. Null: none, so a notice or a wait tells.
+   */
   via: number | null;
+}
+
+/**
+ * Entries of one agent from `first` on, which go on behind entry `fromEntry` of `fromAgent` (in its stretch
+ * `fromStretch`): what a rewind begins. Those in between are left, not lost.
+ */
+export interface StretchRecord {
+  id: number;
+  agent: number;
+  first: number;
+  fromAgent: number;
+  fromEntry: number;
+  fromStretch: number;
 }
 
 export interface RequestRecord {
@@ -453,6 +476,7 @@ export interface Tables {
   walk: WalkRecord;
   remains: RemainsRecord;
   setting: SettingRecord;
+  stretch: StretchRecord;
 }
 
 export type TableName = keyof Tables;

@@ -63,7 +63,8 @@ export interface AgentRow {
   /** When it entered this phase, milliseconds since 1970. */
   readonly sinceMs: number;
   readonly turn: TurnId | null;
-  /** Of the last turn that ended. */
+  /** The last turn of its transcript that ended, and how. */
+  readonly last: TurnId | null;
   readonly outcome: Outcome | null;
   /** What it does right now or said last, one line. */
   readonly doing: string;

@@ -71,6 +71,8 @@ export type EntryBody =
       /** The whole output, when `text` is only its head and tail. */
       readonly blob?: BlobId;
     }
+  /** A rewind: what follows goes on behind the end of `turn`. The text is for the model, `outcomes` of children in it. */
+  | { readonly kind: 'rewind'; readonly turn: TurnId; readonly text: string; readonly outcomes: number }
   /** What the runtime tells the model: that it restarted, that a call is unknown, that a budget is nearly spent. */
   | { readonly kind: 'note'; readonly text: string }
   /** How a turn ended. Not sent to the model. */

@@ -9,7 +9,7 @@ import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.t
 import type { LmEnding, LmMessage, LmTool, ModelOffer } from './editorModel.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
 import type { AgentId, BlobId, CallId, ChangeId, EntryId, RequestId, TurnId } from './ids.ts';
-import type { Entry, Outcome } from './entry.ts';
+import type { Entry, Outcome, Sender } from './entry.ts';
 import type { JsonObject } from './json.ts';
 import type { ProfileList } from './profile.ts';
 import type { Answer, AnswerState, RequestRow } from './request.ts';
@@ -41,10 +41,25 @@ export interface TurnResult {
   readonly resultBytes: number;
   /** The number of the task that it answers, counted by those that its agent's parent gave it; 1 is the first. */
   readonly revision: number;
-  /** Its parent has given its agent a newer task since: this is not the answer to that one. */
+  /** Its parent has given its agent a newer task since, which this does not answer, or a rewind has left it. */
   readonly superseded: boolean;
   /** Turns that steers to this one became which came too late for it, with the keys that they were sent with. */
   readonly late: readonly { readonly turn: TurnId; readonly key: string | null }[];
+}
+
+export interface TurnRow {
+  readonly turn: TurnId;
+  readonly state: 'queued' | 'open' | 'ended';
+  readonly outcome: Outcome | null;
+  readonly from: Sender;
+  /** First line of what it began with, and of what it said last or why it failed; at most 120 characters each. */
+  readonly asked: string;
+  readonly said: string;
+  /** When it began, or was queued; null until it has ended. */
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | null;
+  /** A rewind has left it: the agent does not know of it. A rewind to it brings it back. */
+  readonly left: boolean;
 }
 
 export interface QueuedTurn {
@@ -185,6 +200,24 @@ export interface Methods {
     };
     result: { readonly agent: AgentId; readonly turn: TurnId; readonly name: string };
   };
+  /**
+   * Takes an agent back to the end of `turn`: it goes on from there as if nothing had come after. Nothing is deleted:
+   * what is left stays readable (`entry/page` with `turn`), and going to a turn that was left undoes it. Queued
+   * messages are kept. Files are as they are. Agents that were started in turns that are left are stopped, with all
+   * below them; they rest, and go on when they are sent a message. `agent/busy` when a turn is open and `stop` is not set.
+   */
+  'agent/rewind': {
+    params: {
+      readonly agent: AgentId;
+      /** One that has ended: its own, or of the transcript that it was forked with. */
+      readonly turn: TurnId;
+      /** Stops the turn that is open, which is left then. */
+      readonly stop?: boolean;
+      readonly key: string;
+    };
+    /** `from`: its last turn before; a rewind to it undoes this one. `stopped`: agents that were at work. */
+    result: { readonly turn: TurnId; readonly from: TurnId | null; readonly stopped: number };
+  };
   'agent/rename': {
     params: { readonly agent: AgentId; readonly name: string; readonly key: string };
     result: { readonly name: string };
@@ -250,6 +283,11 @@ export interface Methods {
     result: BudgetState;
   };
 
+  /** Turns of one agent, newest first: where a fork or a rewind may go. */
+  'turn/list': {
+    params: { readonly agent: AgentId; readonly before: TurnId | null; readonly limit: number };
+    result: { readonly rows: readonly TurnRow[]; readonly more: boolean };
+  };
   'turn/result': { params: { readonly turn?: TurnId; readonly agent?: AgentId }; result: TurnResult };
   /** Resolves when any or all of the turns have ended, or after `timeoutMs` with what has ended until then. Ask again after a lost connection: turns are rows. */
   'turn/wait': {
@@ -263,6 +301,8 @@ export interface Methods {
       readonly agent: AgentId;
       readonly before?: EntryId;
       readonly after?: EntryId;
+      /** The transcript as it was at the end of this turn, which a rewind may have left; else as it is now. */
+      readonly turn?: TurnId;
       readonly limit: number;
     };
     result: { readonly entries: readonly Entry[]; readonly more: boolean };

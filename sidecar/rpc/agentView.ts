@@ -24,6 +24,8 @@ export class AgentView implements View {
   /** Newest entry that the client has. */
   #cursor = 0;
   #look = { row: false, entries: false, calls: false, requests: false, ended: false };
+  /** Its transcript goes on from somewhere else: what the client shows of it is not the end of it any more. */
+  #moved = false;
   #text = '';
   #thinking = '';
 
@@ -66,6 +68,7 @@ export class AgentView implements View {
     look.entries ||= entries;
     look.calls ||= calls;
     look.requests ||= requests;
+    this.#moved ||= news.rewound.has(this.#agent);
     return row || entries || calls || requests;
   }
 
@@ -93,7 +96,7 @@ export class AgentView implements View {
   step(): Step {
     const { reads } = this.#shared;
     const look = this.#look;
-    if (deltaChars < this.#text.length + this.#thinking.length)
+    if (this.#moved || deltaChars < this.#text.length + this.#thinking.length)
       return { actions: [], reset: this.snapshot() };
     const actions: Action[] = [];
     if (look.ended) actions.push({ kind: 'agent/streamEnd' });
@@ -127,6 +130,7 @@ export class AgentView implements View {
   }
 
   #forget(): void {
+    this.#moved = false;
     this.#look = { row: false, entries: false, calls: false, requests: false, ended: false };
     this.#text = '';
     this.#thinking = '';

@@ -14,6 +14,7 @@ type ReadMethod = Extract<
   MethodName,
   | 'agent/get'
   | 'agent/list'
+  | 'turn/list'
   | 'turn/result'
   | 'entry/page'
   | 'blob/read'
@@ -39,6 +40,10 @@ export function createAnswers(reads: Reads, detail: Review['detail']): Answers {
       if (parent !== null) findAgent(reads, parent);
       const page = reads.agents(parent ?? 0, after ?? 0, rows(limit));
       return fitPage(page);
+    },
+    'turn/list': ({ agent, before, limit }) => {
+      findAgent(reads, agent);
+      return fitPage(reads.turns(agent, before ?? 0, rows(limit)));
     },
     'turn/result': (params) => turnResult(reads, params),
     'entry/page': (params) => entryPage(reads, params),
@@ -112,9 +117,12 @@ function turnResult(reads: Reads, { turn, agent }: Params<'turn/result'>): Resul
 }
 
 function entryPage(reads: Reads, params: Params<'entry/page'>): Result<'entry/page'> {
-  const { agent, before, after } = params;
+  const { agent, before, after, turn } = params;
   findAgent(reads, agent);
+  if (turn !== undefined && (reads.turn(turn)?.outcome ?? null) === null)
+    throw new RoostError('turn/unknown', `There is no turn ${turn} that has ended.`, { turn });
   const page = reads.entries(agent, {
+    ...(turn === undefined ? {} : { turn }),
     ...(before === undefined ? {} : { before }),
     ...(after === undefined ? {} : { after }),
     limit: Math.min(params.limit, limits.logEntries),

@@ -319,6 +319,7 @@ class Serving {
       'provider/set': (params) => this.#commit((reply) => ({ kind: 'provider/set', params, reply })),
       'agent/fork': (params, peer) =>
         this.#commit((reply) => ({ kind: 'agent/fork', params, reply, call: peer.hello?.call })),
+      'agent/rewind': (params) => this.#commit((reply) => ({ kind: 'agent/rewind', params, reply })),
       'agent/rename': (params) => this.#commit((reply) => ({ kind: 'agent/rename', params, reply })),
       'agent/configure': async (params) => {
         const agent = params.profile === undefined ? undefined : this.#options.reads.agent(params.agent);

@@ -170,6 +170,7 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'agent/get': v.strictObject({ agent: v.union([agent, name]) }),
   'agent/list': v.strictObject({ parent: v.nullable(agent), after: v.nullable(agent), limit: pageLimit }),
   'agent/interrupt': v.strictObject({ agent, branch: v.boolean(), key }),
+  'turn/list': v.strictObject({ agent, before: v.nullable(turn), limit: pageLimit }),
   'turn/result': v.strictObject({ turn: v.exactOptional(turn), agent: v.exactOptional(agent) }),
   'turn/wait': v.strictObject({
     turns: v.pipe(v.array(turn), v.minLength(1), v.maxLength(limits.waitTurns)),
@@ -180,6 +181,7 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     agent,
     before: v.exactOptional(entry),
     after: v.exactOptional(entry),
+    turn: v.exactOptional(turn),
     limit: pageLimit,
   }),
   'blob/read': v.strictObject({ blob, offset: count, limit: pageLimit }),
@@ -208,6 +210,7 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     schema: v.exactOptional(schema),
     key,
   }),
+  'agent/rewind': v.strictObject({ agent, turn, stop: v.exactOptional(v.boolean()), key }),
   'agent/rename': v.strictObject({ agent, name, key }),
   'agent/configure': v.strictObject({
     agent,

@@ -31,6 +31,12 @@ export function callerOf(step: Step, { call }: Pick<ClientEvent, 'call'>): numbe
   return call === undefined ? 0 : (step.store.get('call', call)?.agent ?? 0);
 }
 
+/** The turn of `parent` in whose command the client runs; 0: it runs in none of its commands. */
+export function turnOfCaller(step: Step, { call }: Pick<ClientEvent, 'call'>, parent: number): number {
+  const row = call === undefined ? undefined : step.store.get('call', call);
+  return row === undefined || row.agent !== parent ? 0 : row.turn;
+}
+
 /** Starts an agent. The same key gives the same agent for ever. */
 export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/start' }>): void {
   const { params, reply } = event;
@@ -56,6 +62,7 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     name: freeName(step, parent?.id ?? 0, wanted),
     text: params.text,
     sender: callerOf(step, event),
+    born: turnOfCaller(step, event, parent?.id ?? 0),
     schema,
     profile: pinned.blob,
     model,

@@ -25,6 +25,7 @@ export const runtimeMethods = [
   'change/verdict',
   'provider/set',
   'agent/fork',
+  'agent/rewind',
   'agent/rename',
   'agent/configure',
   'agent/close',
@@ -93,6 +94,17 @@ export type RuntimeEvent =
     }
   /** Something is done to a whole branch in slices: the next one. Of several chains of these only the newest goes on. */
   | { readonly kind: 'walk'; readonly chain: number }
+  /** An agent was rewound: children that it now has never started are stopped, in slices, and what is below them. */
+  | {
+      readonly kind: 'orphansMore';
+      readonly agent: number;
+      readonly after: number;
+      /** Children whose own children are still to be visited. */
+      readonly parents: readonly number[];
+      readonly moved: Omit<Result<'agent/rewind'>, 'stopped'>;
+      readonly stopped: number;
+      readonly reply: Reply<Result<'agent/rewind'>>;
+    }
   /** Held budget came free: agents that waited for it look again, from this id on. */
   | { readonly kind: 'budgetsMore'; readonly after: number }
   /** A budget was raised: those whose question is thereby answered look again too, from this id on. */

@@ -14,6 +14,7 @@ import { onBudgetSet, onRaised } from './budgets.ts';
 import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
 import { onLeaving, onRecover } from './recover.ts';
+import { onOrphansMore, onRewind } from './rewind.ts';
 import { onModelEnd } from './rounds.ts';
 import { onSpawnMore } from './spawn.ts';
 import type { Step } from './step.ts';
@@ -63,6 +64,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onAlarm(step);
     case 'spawnMore':
       return onSpawnMore(step, event.call);
+    case 'orphansMore':
+      return onOrphansMore(step, event);
     case 'interruptMore':
       return onInterruptMore(step, event);
     case 'admit':
@@ -94,6 +97,8 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onProvider(step, event);
     case 'agent/fork':
       return onFork(step, event);
+    case 'agent/rewind':
+      return onRewind(step, event);
     case 'agent/rename':
       return onRename(step, event);
     case 'agent/configure':

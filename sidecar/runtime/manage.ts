@@ -4,10 +4,10 @@
 import { must } from '../core/assert.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
-import type { Params } from '../protocol/methods.ts';
-import { callerOf, refuse, textProblem } from './agents.ts';
+import { callerOf, refuse, textProblem, turnOfCaller } from './agents.ts';
 import type { ClientEvent } from './event.ts';
 import { pinProfile, profileNames } from './profiles.ts';
+import { goalOf } from './rewind.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
 import { standingProblem } from './standing.ts';
 import type { Step } from './step.ts';
@@ -31,15 +31,8 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   }
   const source = step.findAgent(params.agent);
   if (source === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
-  const at = forkPoint(step, source, params);
-  if (at === null) {
-    return refuse(
-      step,
-      reply,
-      'turn/unknown',
-      `That is no turn of ${source.name} that has ended. Fork at the end of one.`,
-    );
-  }
+  const at = goalOf(step, source, params.turn ?? source.last);
+  if ('code' in at) return refuse(step, reply, at.code, at.message);
   const problem = textProblem(params.text);
   if (problem !== null) return refuse(step, reply, problem.code, problem.message);
   // A closed one may be forked: the fork is another agent.
@@ -52,7 +45,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   const name = freeName(step, parent, params.name ?? `${source.name}-fork`);
   // Keys of calls are made of the attempt's number: those of the prefix are taken.
-  const fork = { forkAgent: source.id, forkEntry: at.last, bytes: at.bytes, attempts: source.attempts };
+  const fork = { ...prefixAt(at), attempts: source.attempts };
   const { agent, turn } = bear(step, {
     parent,
     name,
@@ -64,6 +57,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
     fork,
     text: params.text,
     sender: callerOf(step, event),
+    born: turnOfCaller(step, event, parent),
     schema,
     key: params.key,
   });
@@ -71,11 +65,12 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   step.after(() => reply({ ok: true, value }));
 }
 
-/** The ended turn at which the fork begins; null when there is none such. */
-function forkPoint(step: Step, source: AgentRecord, params: Params<'agent/fork'>): TurnRecord | null {
-  const turn = step.store.get('turn', params.turn ?? source.last);
-  return turn === undefined || turn.agent !== source.id || turn.last === 0 ? null : turn;
-}
+const prefixAt = ({ agent, last, stretch, bytes }: TurnRecord) => ({
+  forkAgent: agent,
+  forkEntry: last,
+  forkStretch: stretch,
+  bytes,
+});
 
 /** Gives an agent another name, the wanted one or that with the first free number. */
 export function onRename(step: Step, event: Event<'agent/rename'>): void {

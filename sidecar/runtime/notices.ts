@@ -10,6 +10,7 @@ import type { AgentRecord, OutcomeRecord } from '../core/rows.ts';
 import type { RuntimeEvent } from './event.ts';
 import { briefOf } from './jobs.ts';
 import { limits } from './limits.ts';
+import { isLeft } from './line.ts';
 import { stoppedAt } from './standing.ts';
 import type { Step } from './step.ts';
 import { clearTimers, hasTimer, setTimer } from './timers.ts';
@@ -22,7 +23,7 @@ export function toldOf(step: Step, row: OutcomeRecord): Told {
   return {
     name: child.name,
     outcome: row.outcome,
-    superseded: row.revision < child.revision,
+    superseded: row.revision < child.revision || isLeft(step.store, child, turn),
     brief: turn.result ?? briefOf(step.store, turn),
   };
 }

@@ -33,8 +33,10 @@ export interface Birth {
   readonly mode: Mode;
   readonly place: number;
   readonly key: string | null;
+  /** The turn of its parent that starts it; 0: a person does. */
+  readonly born: number;
   /** The prefix that it shares with the agent it was forked from. */
-  readonly fork?: Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'bytes' | 'attempts'>;
+  readonly fork?: Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'forkStretch' | 'bytes' | 'attempts'>;
 }
 
 /**
@@ -182,6 +184,7 @@ function spawnSlice(step: Step, agent: AgentRecord, call: CallRecord, verb: Spaw
   const common = {
     parent: agent.id,
     sender: agent.id,
+    born: agent.turn,
     profile: pinned.blob,
     model: modelFor(step, { named: verb.model, revision, parent: agent }) ?? agent.model,
     isolation: verb.isolation ?? landing(step, agent, { place: agent.place, revision }),
@@ -244,6 +247,8 @@ const blank = {
   bytes: 0,
   forkAgent: 0,
   forkEntry: 0,
+  forkStretch: 0,
+  stretch: 0,
   outcome: null,
   nextProfile: 0,
   queued: 0,

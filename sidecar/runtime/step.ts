@@ -72,6 +72,7 @@ export class Step {
   private readonly agents = new Map<number, Held>();
   private readonly lists = new Set<number>();
   private readonly spoke = new Set<number>();
+  private readonly rewound = new Set<number>();
   private readonly calls = new Set<number>();
   private readonly requests = new Set<number>();
   private readonly changes = new Set<number>();
@@ -156,6 +157,11 @@ export class Step {
     return id;
   }
 
+  /** The transcript of an agent goes on from somewhere else. */
+  transcriptMoved(agent: number): void {
+    this.rewound.add(agent);
+  }
+
   callsChanged(agent: number): void {
     this.calls.add(agent);
   }
@@ -216,6 +222,7 @@ export class Step {
       firstEntry: this.firstEntry,
       lastEntry: this.lastEntry,
       spoke: this.spoke,
+      rewound: this.rewound,
       calls: this.calls,
       requests: this.requests,
       changes: this.changes,

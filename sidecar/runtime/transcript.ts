@@ -6,13 +6,16 @@ import type { AgentRecord, EntryRecord } from '../core/rows.ts';
 import type { Item, Store } from '../ports.ts';
 import { bodyOf } from './jobs.ts';
 import { limits } from './limits.ts';
+import { lineOf } from './line.ts';
 
-/** Entries up to the agent's present head, a page at a time; its own after those of the agents it was forked from. */
+/** Entries up to the agent's present head, a page at a time, along the line of its transcript. */
 export function pagesOf(store: Store, agent: AgentRecord): () => () => readonly Item[] | null {
-  const { id, head, forkAgent, forkEntry } = agent;
+  // As it is now, and no more of it than that: what is in flight keeps it.
+  const { id, head, stretch, forkAgent, forkEntry, forkStretch } = agent;
+  const now = { id, head, stretch, forkAgent, forkEntry, forkStretch };
   return () => {
     const check = new HistoryCheck();
-    const parts = lineOf(store, { agent: id, upTo: head }, { agent: forkAgent, upTo: forkEntry });
+    const parts = lineOf(store, now);
     let part = 0;
     let after = 0;
     return () => {
@@ -23,7 +26,7 @@ export function pagesOf(store: Store, agent: AgentRecord): () => () => readonly 
           return null;
         }
         const rows = store
-          .range('entry.agent', [at.agent], { after, limit: limits.pageEntries })
+          .range('entry.agent', [at.agent], { after: Math.max(after, at.after), limit: limits.pageEntries })
           .filter((row) => row.id <= at.upTo);
         const last = rows.at(-1);
         if (last === undefined) {
@@ -37,23 +40,6 @@ export function pagesOf(store: Store, agent: AgentRecord): () => () => readonly 
       }
     };
   };
-}
-
-interface Part {
-  readonly agent: number;
-  readonly upTo: number;
-}
-
-/** The agents whose entries make up a transcript, oldest first: a fork shares its prefix by reference. */
-function lineOf(store: Store, own: Part, prefix: Part): Part[] {
-  const parts = [own];
-  let at = prefix;
-  while (at.agent !== 0) {
-    parts.unshift(at);
-    const owner = store.get('agent', at.agent);
-    at = { agent: owner?.forkAgent ?? 0, upTo: owner?.forkEntry ?? 0 };
-  }
-  return parts;
 }
 
 /** The text of a result schema. */

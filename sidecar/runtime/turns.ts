@@ -7,6 +7,7 @@ import type { Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome, Sender } from '../protocol/entry.ts';
 import { agentId, blobId } from '../protocol/ids.ts';
 import { limits } from './limits.ts';
+import { isOrphan } from './line.ts';
 import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
 import { clearTimers } from './timers.ts';
@@ -39,6 +40,7 @@ export function insertTurn(step: Step, start: TurnStart): number {
     bytes: 0,
     result: null,
     told: 0,
+    stretch: 0,
     ended: 0,
   };
   return step.store.insert('turn', { ...none, ...start, started: step.nowMs });
@@ -138,6 +140,7 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
     state: 'ended',
     outcome: ending.outcome,
     told,
+    stretch: agent.stretch,
     ...(result === null ? {} : { result }),
     brief: ending.outcome === 'done' && ending.answer !== 0 ? '' : head(ending.text, limits.briefChars),
     answer: ending.answer,
@@ -177,13 +180,14 @@ function queueSteers(step: Step, agent: AgentRecord, late: number): void {
 }
 
 /**
- * How a child's turn ended, for its parent to hear once (I8). A queued turn that opens next counts the child again.
- * Returns the id of its row.
+ * How a child's turn ended, for its parent to hear once (I8), if that has not gone back to before it started the child
+ * and so knows of none. A queued turn that opens next counts the child again. Returns the id of its row.
  */
 function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outcome): number {
   const parent = step.agent(child.parent);
+  const orphan = isOrphan(step.store, parent, child);
   parent.openChildren -= 1;
-  parent.unheard += 1;
+  if (!orphan) parent.unheard += 1;
   step.untold.push({ parent: parent.id, turn, outcome });
   return step.store.insert('outcome', {
     parent: parent.id,
@@ -191,6 +195,6 @@ function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outco
     turn,
     outcome,
     revision: step.turn(turn).revision,
-    via: null,
+    via: orphan ? 0 : null,
   });
 }

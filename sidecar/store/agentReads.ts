@@ -98,6 +98,7 @@ export class AgentReads {
       why: stored.why,
       sinceMs: stored.since,
       turn: stored.turn === 0 ? null : turnId(stored.turn),
+      last: stored.last === 0 ? null : turnId(stored.last),
       outcome: stored.outcome,
       doing: stored.doing,
       queued: stored.queued,

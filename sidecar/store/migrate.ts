@@ -167,6 +167,17 @@ function trashOfBranches(database: Database): void {
   `);
 }
 
+/** From 8 to 9: rewinds. Every transcript there is is one stretch, and nobody knows in which turns agents were started. */
+function rewinds(database: Database): void {
+  for (const column of ['forkStretch', 'stretch', 'born'])
+    database.exec(`ALTER TABLE agent ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+  database.exec(`
+    ALTER TABLE turn ADD COLUMN stretch INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE stretch (id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, first INTEGER NOT NULL,
+      fromAgent INTEGER NOT NULL, fromEntry INTEGER NOT NULL, fromStretch INTEGER NOT NULL) STRICT;
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -178,6 +189,7 @@ export const format: Format = {
     typedResults,
     doubts,
     trashOfBranches,
+    rewinds,
   ],
 };
 

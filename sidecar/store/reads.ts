@@ -83,7 +83,7 @@ export class SqliteReads implements Reads {
 
   entries(
     agent: number,
-    page: { readonly before?: number; readonly after?: number; readonly limit: number },
+    page: Parameters<EntryReads['entries']>[1],
   ): { readonly entries: readonly Entry[]; readonly more: boolean } {
     return this.#entries.entries(agent, page);
   }
@@ -114,6 +114,10 @@ export class SqliteReads implements Reads {
 
   trash(after: number, limit: number): Page<TrashRow> {
     return this.#trash.trash(after, limit);
+  }
+
+  turns(agent: number, before: number, limit: number): ReturnType<EntryReads['turns']> {
+    return this.#entries.turns(agent, before, limit);
   }
 
   requests(after: number, limit: number): Page<RequestRow> {

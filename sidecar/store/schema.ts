@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 8;
+export const schemaVersion = 9;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -97,6 +97,9 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     endBy: integerOrNull,
     forkAgent: integer,
     forkEntry: integer,
+    forkStretch: integer,
+    stretch: integer,
+    born: integer,
     profile: integer,
     nextProfile: integer,
     place: integer,
@@ -120,6 +123,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     answer: integer,
     last: integer,
     bytes: integer,
+    stretch: integer,
     schema: integer,
     revision: integer,
     told: integer,
@@ -251,6 +255,13 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   walk: { agent: integer, kind: text, cursor: integer, stopped: integer, key: text },
   remains: { agent: integer, forkAgent: integer, forkEntry: integer, upTo: integer, due: integer },
   setting: { name: text, value: text },
+  stretch: {
+    agent: integer,
+    first: integer,
+    fromAgent: integer,
+    fromEntry: integer,
+    fromStretch: integer,
+  },
 };
 
 /** A name as SQL: `call`, `key` and `change` are words of SQL or may become some. */

@@ -281,5 +281,6 @@ function prepareTables(database: Database): TablesOf {
     walk: new TableStatements(database, 'walk'),
     remains: new TableStatements(database, 'remains'),
     setting: new TableStatements(database, 'setting'),
+    stretch: new TableStatements(database, 'stretch'),
   };
 }

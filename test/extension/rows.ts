@@ -21,6 +21,7 @@ export function agentRow(id: number, over: Partial<AgentRow> = {}): AgentRow {
     why: null,
     sinceMs: 0,
     turn: null,
+    last: null,
     outcome: null,
     doing: '',
     queued: 0,

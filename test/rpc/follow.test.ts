@@ -5,10 +5,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { introducedIn, type Channel, type Snapshot } from '../../sidecar/protocol/frame.ts';
-import { callId, type AgentId } from '../../sidecar/protocol/ids.ts';
+import { callId, turnId, type AgentId } from '../../sidecar/protocol/ids.ts';
 import type { TreeQuery } from '../../sidecar/protocol/tree.ts';
 import { protocolVersion } from '../../sidecar/protocol/version.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
+import { entryRow } from '../store/samples.ts';
 import { Rig, until, type TestClient } from './rig.ts';
 
 const window: TreeQuery = { expanded: [], order: 'created', filter: '', top: 0, height: 50 };
@@ -206,6 +207,42 @@ test('more entries at once than a panel keeps come as one snapshot', async (t) =
   await until('the newest is there', () => client.state(follow, 'agent').entries.at(-1)?.id === 500);
   assert.equal(client.resets, 1);
   assert.equal(client.state(follow, 'agent').older, true);
+});
+
+test('a rewind is a new snapshot: what was shown last is left', async (t) => {
+  const rig = await Rig.open(t);
+  const client = await rig.client();
+  const agent = rig.agent();
+  const [first, second] = [rig.say(agent, 'one'), rig.say(agent, 'two')];
+  const follow = await client.follow({ kind: 'agent', agent });
+  const rewound = rig.commit(() => {
+    const { store } = rig.store;
+    const from = { fromAgent: agent, fromEntry: first, fromStretch: 0 };
+    const stretch = store.insert('stretch', { agent, first: store.nextId('entry'), ...from });
+    const body = { kind: 'rewind', turn: turnId(1), text: 'back', outcomes: 0 } as const;
+    const id = store.insert('entry', entryRow(agent, body));
+    store.update('agent', agent, { stretch, head: id });
+    return id;
+  });
+  rig.publish({
+    spoke: new Set([agent]),
+    rewound: new Set([agent]),
+    firstEntry: rewound,
+    lastEntry: rewound,
+  });
+  const ids = (): number[] => client.state(follow, 'agent').entries.map((entry) => Number(entry.id));
+  await until('it is shown', () => ids().at(-1) === rewound);
+  assert.deepEqual(ids(), [first, rewound]);
+  assert.equal(client.resets, 1);
+  const next = rig.say(agent, 'other');
+  await until('it goes on', () => ids().at(-1) === next);
+  assert.deepEqual(ids(), [first, rewound, next]);
+  const page = await client.call('entry/page', { agent, limit: 10 });
+  assert.deepEqual(
+    page.entries.map((entry) => Number(entry.id)),
+    ids(),
+  );
+  assert.ok(!ids().includes(second));
 });
 
 test('no frame is larger than its bound, whatever is in the store', async (t) => {

@@ -228,6 +228,7 @@ export class Rig {
       firstEntry: 0,
       lastEntry: 0,
       spoke: none,
+      rewound: none,
       calls: none,
       requests: none,
       changes: none,

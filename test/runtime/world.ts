@@ -81,15 +81,19 @@ export class World {
   /** Runs until nothing is left to do, or only what lies further ahead than `forMs`. */
   run(forMs = 0): void {
     const endMs = this.nowMs + forMs;
-    for (let steps = 0; steps < 1_000_000; steps++) {
-      this.tasks.sort((a, b) => a.atMs - b.atMs || a.order - b.order);
-      const task = this.tasks[0];
-      if (task === undefined || task.atMs > endMs) break;
-      this.tasks.shift();
-      this.nowMs = Math.max(this.nowMs, task.atMs);
-      task.work();
-    }
+    for (let steps = 0; steps < 1_000_000 && this.step(endMs); steps++);
     this.nowMs = Math.max(this.nowMs, endMs);
+  }
+
+  /** Does what comes next, if it comes until then; returns whether it did. */
+  step(untilMs = Number.POSITIVE_INFINITY): boolean {
+    this.tasks.sort((a, b) => a.atMs - b.atMs || a.order - b.order);
+    const task = this.tasks[0];
+    if (task === undefined || task.atMs > untilMs) return false;
+    this.tasks.shift();
+    this.nowMs = Math.max(this.nowMs, task.atMs);
+    task.work();
+    return true;
   }
 
   /** Calls a method, runs until it is answered, and returns the answer or throws its message. */
@@ -128,6 +132,7 @@ export class World {
           return `${body.from === 'person' ? 'person' : `agent ${body.from}`}: ${body.text}`;
         case 'notice':
         case 'note':
+        case 'rewind':
           return `${body.kind}: ${body.text}`;
         case 'answer':
           return `answer: ${body.blocks.map((block) => (block.kind === 'call' ? `[${block.tool} ${block.input}]` : block.text)).join(' ')}`;

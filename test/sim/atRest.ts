@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { textOf } from '../../sidecar/core/answer.ts';
 import type { EntryBody } from '../../sidecar/protocol/entry.ts';
 import type { AgentRecord, EntryRecord, TurnRecord } from '../../sidecar/core/rows.ts';
+import { bodyIn } from './lines.ts';
 import { isStopped, recount } from './recount.ts';
 import { fitsSchema } from './script.ts';
 import type { Sim } from './sim.ts';
@@ -59,16 +60,11 @@ function holding(sim: Sim): string | null {
   return null;
 }
 
-function bodyIn(sim: Sim, entry: Readonly<EntryRecord>): EntryBody {
-  const blob = sim.disk.row('blob', entry.blob)?.bytes;
-  return JSON.parse(entry.body ?? Buffer.from(blob ?? []).toString()) as EntryBody;
-}
-
 function bodies(sim: Sim): Map<number, { entry: Readonly<EntryRecord>; body: EntryBody }[]> {
   const of = new Map<number, { entry: Readonly<EntryRecord>; body: EntryBody }[]>();
   for (const entry of sim.disk.rows('entry')) {
     const list = of.get(entry.agent) ?? [];
-    list.push({ entry, body: bodyIn(sim, entry) });
+    list.push({ entry, body: bodyIn(sim.disk, entry) });
     of.set(entry.agent, list);
   }
   return of;
@@ -122,7 +118,7 @@ function strangers(
 function saidLast(sim: Sim, turn: Readonly<TurnRecord>): string {
   const entry = turn.brief === '' ? sim.disk.row('entry', turn.answer) : undefined;
   if (entry === undefined) return turn.brief;
-  const body = bodyIn(sim, entry);
+  const body = bodyIn(sim.disk, entry);
   return body.kind === 'answer' ? textOf(body.blocks) : '';
 }
 
@@ -131,13 +127,16 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
   const words = new Map<string, number>();
   for (const body of entries) {
     const told =
-      body.kind === 'notice'
+      body.kind === 'notice' || body.kind === 'rewind'
         ? body.text
         : body.kind === 'result' && body.tool === 'wait_agent'
           ? body.text
           : null;
     if (told === null) continue;
-    heard += body.kind === 'notice' ? body.outcomes : Number(/(?:^|\. )(\d+) ended:\n/.exec(told)?.[1] ?? 0);
+    heard +=
+      body.kind === 'notice' || body.kind === 'rewind'
+        ? body.outcomes
+        : Number(/(?:^|\. )(\d+) ended:\n/.exec(told)?.[1] ?? 0);
     for (const [, name] of told.matchAll(/^- [^:]+: (?:done|FAILED): (done \w+)$/gm)) {
       if (name !== undefined) words.set(name, (words.get(name) ?? 0) + 1);
     }

@@ -34,6 +34,7 @@ export const canaries = {
   frameSkipped: 'a frame never reaches its client',
   newsLost: 'the hub of the follows does not hear of a commit',
   denialForgotten: 'a file that a person refused is kept as trusted',
+  leftTurnsSent: 'a model is sent what a rewind has left',
   wrongResultTaken: 'a result is taken that does not fit its schema',
   supersededResultTaken: 'a result stays that was handed in before a message of its turn',
   poolForgotten: 'requests in flight of a pool are not counted against what it takes',
@@ -133,6 +134,12 @@ const switches: Partial<Record<Canary, Switch>> = {
     ),
   keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),
   denialForgotten: () => onInsert('trust', (row) => ({ ...row, verdict: 'trusted' })),
+  leftTurnsSent: (sim) =>
+    onInsert('stretch', (row) => {
+      const agent = Number(row['agent']);
+      const fromStretch = sim.disk.row('agent', agent)?.stretch ?? 0;
+      return { ...row, fromAgent: agent, fromEntry: Number(row['first']) - 1, fromStretch };
+    }),
   wrongResultTaken: () => ({
     flush: (step) => {
       const { schemas } = step.rt;

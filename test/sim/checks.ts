@@ -4,11 +4,13 @@
 // Not here: what must hold of all rows together (recount.ts), and at the end (atRest.ts).
 
 import { isDeepStrictEqual } from 'node:util';
+import { itemOf } from '../../sidecar/core/context.ts';
 import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
 import type { AgentRecord, ChangeRecord, LedgerRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
 import { marksIn } from './fakeScout.ts';
+import { bodyIn, lineIn } from './lines.ts';
 import { recount } from './recount.ts';
 import type { Sim } from './sim.ts';
 import type { Call, Said } from './workload.ts';
@@ -152,6 +154,20 @@ export class Checks {
     if (open.size > 0) this.#sim.fail('S5', `${who} ends with calls open: ${[...open].join()}`);
     if (items.at(-1)?.kind === 'answer' && !isCut(items.at(-1)))
       this.#sim.fail('S5', `${who} ends with an answer`);
+  }
+
+  /** The model is sent the transcript, and nothing that a rewind has left. */
+  line(request: ModelRequest, items: readonly Item[]): void {
+    const { disk } = this.#sim;
+    const schemaText = (blob: number): string => Buffer.from(disk.row('blob', blob)?.bytes ?? []).toString();
+    const expected = lineIn(disk, request.agent).flatMap(
+      (entry) => itemOf(bodyIn(disk, entry), schemaText) ?? [],
+    );
+    if (isDeepStrictEqual(items, expected)) return;
+    this.#sim.fail(
+      'line',
+      `attempt ${nameOf(request)} is sent ${items.length} items of another line than its own`,
+    );
   }
 
   sameBytes(request: ModelRequest, first: readonly Item[], second: readonly Item[]): void {

@@ -5,6 +5,7 @@
 import type { AgentRecord } from '../../sidecar/core/rows.ts';
 import type { RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { FakeDisk } from './fakeDisk.ts';
+import { bodyIn } from './lines.ts';
 import type { Sim } from './sim.ts';
 import type { Call } from './workload.ts';
 
@@ -28,6 +29,14 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
     field('removed') !== true || disk.row('turn', Number(call.params['turn']))?.outcome === 'superseded'
       ? null
       : 'the turn was not taken back',
+  'agent/rewind': (disk, call, field) => () => {
+    const moved = disk.rows('entry').some((entry) => {
+      const body =
+        entry.kind === 'rewind' && entry.agent === call.params['agent'] ? bodyIn(disk, entry) : null;
+      return body?.kind === 'rewind' && body.turn === field('turn');
+    });
+    return moved || field('from') === field('turn') ? null : 'it did not go back';
+  },
   'agent/close': (disk, call) => () => atWorkBelow(disk, Number(call.params['agent'])),
   'agent/delete': (disk, call) => once(() => atWorkBelow(disk, Number(call.params['agent']))),
   'agent/restore': null,

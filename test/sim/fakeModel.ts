@@ -127,6 +127,7 @@ export class FakeModel implements Model {
     const items = read();
     this.#sim.check.history(request, items);
     if (this.#sim.chance.hits(0.05)) this.#sim.check.sameBytes(request, items, read());
+    if (this.#sim.chance.hits(0.1)) this.#sim.check.line(request, items);
     return items;
   }
 

@@ -148,6 +148,8 @@ function turns(disk: FakeDisk): string | null {
     if (count !== (agent.turn === 0 ? 0 : 1))
       return `agent ${agent.id} is ${agent.phase} and has ${count} open turns`;
     const turn = agent.turn === 0 ? undefined : disk.row('turn', agent.turn);
+    if (agent.last !== 0 && disk.row('turn', agent.last)?.state !== 'ended')
+      return `agent ${agent.id}: its last turn ${agent.last} has not ended`;
     if (agent.turn !== 0 && (turn?.agent !== agent.id || turn.state !== 'open'))
       return `agent ${agent.id}: turn ${agent.turn} is ${turn?.state}`;
   }
@@ -223,7 +225,7 @@ function calls(disk: FakeDisk): string | null {
 function outcomes(disk: FakeDisk): string | null {
   for (const { id, via, turn, revision } of disk.rows('outcome')) {
     const call = via === null ? undefined : disk.row('call', via);
-    if (via !== null && call?.state !== 'started' && call?.state !== 'done')
+    if (via !== null && via !== 0 && call?.state !== 'started' && call?.state !== 'done')
       return `outcome ${id} was told through call ${via}, which is ${call?.state}`;
     const told = disk.row('turn', turn);
     if (told !== undefined && told.revision !== revision)

@@ -25,6 +25,7 @@ function steps(): readonly (readonly [string, Change])[] {
     ['no crashes', (swarm) => ({ ...swarm, crashes: 0, restarts: 0 })],
     ['no interrupts', (swarm) => ({ ...swarm, interrupts: 0 })],
     ['no forks and the like', (swarm) => ({ ...swarm, manages: 0 })],
+    ['no rewinds', (swarm) => ({ ...swarm, rewinds: 0 })],
     ['no messages', (swarm) => ({ ...swarm, sends: 0 })],
     ['no clock jumps', (swarm) => ({ ...swarm, jumps: 0 })],
     ['no budgets', (swarm) => ({ ...swarm, budgets: 0 })],

@@ -55,6 +55,7 @@ export interface Swarm {
   readonly manages: number;
   /** Changes of the files that agents are told; 0: there are none. */
   readonly edits: number;
+  readonly rewinds: number;
   readonly jumps: number;
   readonly crashes: number;
   /** Ends in order. */
@@ -98,6 +99,7 @@ export function drawSwarm(chance: Chance): Swarm {
     interrupts: chance.hits(0.5) ? 0 : chance.int(1, 5),
     manages: chance.pick([0, 0, 5, 20]),
     edits: chance.pick([0, 0, 1, 6]),
+    rewinds: chance.pick([0, 0, 3, 20]),
     jumps: chance.hits(0.7) ? 0 : chance.int(1, 3),
     crashes: calm || chance.hits(0.4) ? 0 : chance.int(1, 6),
     restarts: chance.pick([0, 0, 1, 3]),

@@ -57,6 +57,7 @@ export class Workload {
     for (let n = 0; n < swarm.sends; n += 1) world.later(soon(), () => this.#send());
     for (let n = 0; n < swarm.interrupts; n += 1) world.later(soon(), () => this.#interrupt());
     for (let n = 0; n < swarm.manages; n += 1) world.later(soon(), () => this.#manage());
+    for (let n = 0; n < swarm.rewinds; n += 1) world.later(soon(), () => this.#rewind());
     for (let n = 0; n < swarm.edits; n += 1) {
       world.later(soon(), () => (this.#sim.folder.version += 1));
       world.later(soon(), () => this.#decide());
@@ -149,8 +150,7 @@ export class Workload {
     return agents.length === 0 ? null : this.#sim.chance.pick(agents).id;
   }
 
-  #send(): void {
-    const agent = this.#someone();
+  #send(agent = this.#someone()): void {
     if (agent === null) return;
     const { chance } = this.#sim;
     this.#serial += 1;
@@ -229,6 +229,20 @@ export class Workload {
     for (let at = disk.row('agent', top); at !== undefined; at = disk.row('agent', at.parent))
       this.lowered.add(at.id);
     this.#call('agent/restore', { agent: agentId(top) });
+  }
+
+  /** Back to a turn that has ended, or forward to one that was left; now and then to one of somebody else. */
+  #rewind(): void {
+    const { chance, disk } = this.#sim;
+    const ended = disk.rows('turn').filter((turn) => turn.last !== 0);
+    if (ended.length === 0) return;
+    const turn = chance.pick(ended);
+    const agent = chance.hits(0.95) ? turn.agent : this.#someone();
+    if (agent === null) return;
+    const stop = chance.hits(0.5) ? { stop: true } : {};
+    this.#call('agent/rewind', { agent: agentId(agent), turn: turnId(turn.id), ...stop });
+    // What a person goes back for is to say something else.
+    if (chance.hits(0.7)) this.#send(agent);
   }
 
   #takeBack(): void {

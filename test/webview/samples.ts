@@ -32,6 +32,7 @@ export function agent(id: number, part: Partial<AgentRow> = {}): AgentRow {
     why: null,
     sinceMs: noonMs,
     turn: null,
+    last: null,
     outcome: null,
     doing: '',
     queued: 0,

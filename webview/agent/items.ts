@@ -174,6 +174,7 @@ function itemOf(entry: Entry, body: SimpleBody): Item {
     case 'notice':
       return { ...base, kind: 'notice', text: body.text, outcomes: body.outcomes };
     case 'note':
+    case 'rewind':
       return { ...base, kind: 'note', text: body.text };
     case 'end':
       return { ...base, kind: 'end', outcome: body.outcome, text: body.text };
