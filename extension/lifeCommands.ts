@@ -46,19 +46,21 @@ async function fork(ctx: Ctx, panels: Panels, given: unknown): Promise<unknown> 
   return forked;
 }
 
-type TurnItem = vscode.QuickPickItem & { readonly turn: TurnId | null };
+type TurnItem = vscode.QuickPickItem & { readonly turn: TurnId };
 
-/** One of the newest ended turns, null for the last one; undefined when the person chose none. */
+/** One of the newest ended turns, null when there is no choice; undefined when the person chose none. */
 export async function pickTurn(ctx: Ctx, row: AgentRow, title: string): Promise<TurnId | null | undefined> {
-  const page = await ctx.connection.call('entry/page', { agent: row.id, limit: limits.turnEntries });
-  const tasks = new Map<TurnId, string>();
-  const items: TurnItem[] = [];
-  for (const { turn, body, atMs } of page.entries) {
-    if (body.kind === 'user' && body.delivery === 'turn') tasks.set(turn, body.text);
-    if (body.kind !== 'end') continue;
-    const description = `${outcomeWord(body.outcome)} · ${new Date(atMs).toLocaleTimeString()}`;
-    items.unshift({ label: firstLine(tasks.get(turn) ?? t('Turn {0}', turn)), description, turn });
-  }
+  const { rows } = await ctx.connection.call('turn/list', {
+    agent: row.id,
+    before: null,
+    limit: limits.pickRows,
+  });
+  const items = rows.flatMap((each): TurnItem[] => {
+    if (each.endedAtMs === null || each.outcome === null) return [];
+    const left = each.left ? [t('left by a rewind')] : [];
+    const about = [outcomeWord(each.outcome), new Date(each.endedAtMs).toLocaleString(), ...left];
+    return [{ label: each.asked, description: about.join(' · '), detail: each.said, turn: each.turn }];
+  });
   if (items.length <= 1) return null;
   return (await vscode.window.showQuickPick(items, { title }))?.turn;
 }
@@ -75,8 +77,6 @@ function outcomeWord(outcome: Outcome): string {
       return t('taken back');
   }
 }
-
-const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? '';
 
 async function retry(ctx: Ctx, given: unknown): Promise<unknown> {
   const row = await pickAgentRow(ctx, given, t('Try the last turn of which agent again?'));

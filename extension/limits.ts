@@ -36,7 +36,7 @@ export const limits = {
   redrawMs: 100,
   /** Titles that a row for several requests names; a side bar shows two or three. */
   clusterTitles: 4,
-  /** Agents that a quick pick asks for; typing narrows the list in the sidecar. */
+  /** Agents, turns and deletions that a quick pick asks for; typing narrows the list in the sidecar. */
   pickRows: 100,
   /** Pause in typing before a quick pick asks again. */
   pickPauseMs: 120,
@@ -46,8 +46,6 @@ export const limits = {
   copyChars: 1_000_000,
   /** Roots stopped by one round of "Stop All"; it goes on in rounds until none is left. */
   rootsPage: 200,
-  /** Entries that are looked through for the turns that a fork may begin at: some dozens of turns, the newest. */
-  turnEntries: 400,
   /** How long a message stays in the status bar. */
   sayMs: 5_000,
   /** At most one notification in this time while the window is in the background (case 227). */

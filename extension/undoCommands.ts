@@ -1,11 +1,13 @@
-// The palette's commands that can be taken back: delete a branch, and restore it.
+// The palette's commands that can be taken back: delete a branch and restore it, rewind an agent.
 
 import * as vscode from 'vscode';
+import { turnId } from '../sidecar/protocol/ids.ts';
 import type { AgentId } from '../sidecar/protocol/ids.ts';
 import type { Ctx } from './ctx.ts';
+import { pickTurn } from './lifeCommands.ts';
 import { limits } from './limits.ts';
 import { pickAgentRow, sure } from './pick.ts';
-import { agentOf, field } from './targets.ts';
+import { agentOf, field, numberField } from './targets.ts';
 import { counted } from './words.ts';
 
 const { t } = vscode.l10n;
@@ -13,6 +15,7 @@ const { t } = vscode.l10n;
 export function registerUndoCommands(ctx: Ctx): void {
   ctx.command('roost.delete', (given: unknown) => deleteBranch(ctx, given));
   ctx.command('roost.restore', (given: unknown) => restoreBranch(ctx, given));
+  ctx.command('roost.rewind', (given: unknown) => rewind(ctx, given));
 }
 
 /** To the trash, from where it can be restored; so only what is at work is worth a question. */
@@ -67,4 +70,31 @@ async function pickFromTrash(ctx: Ctx): Promise<AgentId | undefined> {
     return undefined;
   }
   return (await vscode.window.showQuickPick(items, { title: t('Restore which branch?') }))?.id;
+}
+
+/** The agent goes on from the end of an earlier turn; what came after stays readable, and going to it undoes this. */
+async function rewind(ctx: Ctx, given: unknown): Promise<unknown> {
+  const row = await pickAgentRow(ctx, given, t('Rewind which agent?'));
+  if (row === undefined) return undefined;
+  const named = numberField(given, 'turn');
+  const title = t('{0} goes on from the end of which turn?', row.name);
+  const turn = named === undefined ? await pickTurn(ctx, row, title) : turnId(named);
+  if (turn === undefined) return undefined;
+  if (turn === null) {
+    void vscode.window.showInformationMessage(t('{0} has no earlier turn to go back to.', row.name));
+    return undefined;
+  }
+  const isBusy = row.phase !== 'idle';
+  const question = t('{0} is at work. Stop it, and leave the turn that it is in?', row.name);
+  if (isBusy && field(given, 'sure') !== true && !(await sure(question, t('Stop and Rewind'))))
+    return undefined;
+  const params = { agent: row.id, turn, ...(isBusy ? { stop: true } : {}) };
+  const done = await ctx.connection.call('agent/rewind', { ...params, key: ctx.key() });
+  const { from } = done;
+  const text = t('{0} goes on from there with its next message. Files are as they are.', row.name);
+  const undo = t('Undo');
+  void vscode.window.showInformationMessage(text, ...(from === null ? [] : [undo])).then((choice) => {
+    if (choice === undo) void vscode.commands.executeCommand('roost.rewind', { agent: row.id, turn: from });
+  });
+  return done;
 }

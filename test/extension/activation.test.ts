@@ -234,15 +234,12 @@ test('Fork, Set Model, Set Budget and Close do what a program or a person says',
   sidecar.answers['budget/get'] = () => state;
   sidecar.answers['budget/set'] = () => state;
 
-  const end = { kind: 'end', outcome: 'done', text: '' };
-  const asked = { kind: 'user', from: 'person', delivery: 'turn' };
-  sidecar.answers['entry/page'] = () => ({
+  const turn = { state: 'ended', outcome: 'done', from: 'person', said: 'x', startedAtMs: 0, endedAtMs: 1 };
+  sidecar.answers['turn/list'] = () => ({
     more: false,
-    entries: [
-      { turn: 1, atMs: 0, body: { ...asked, text: 'first\nmore' } },
-      { turn: 1, atMs: 0, body: end },
-      { turn: 2, atMs: 0, body: { ...asked, text: 'second' } },
-      { turn: 2, atMs: 0, body: end },
+    rows: [
+      { ...turn, turn: 2, asked: 'second', left: false },
+      { ...turn, turn: 1, asked: 'first', left: false },
     ],
   });
   seen.answers = [{ label: 'first', turn: 1 }, 'try another way'];
@@ -285,6 +282,26 @@ test('what is deleted can be restored, at once or from the trash', async () => {
   seen.answers = [{ label: 'lead', id: 9 }];
   await seen.commands.get('roost.restore')?.();
   assert.equal((said('agent/restore') as { agent: number }).agent, 9);
+});
+
+test('Rewind goes back to a turn, asks before it stops one, and can be undone', async () => {
+  const said = (): readonly unknown[] =>
+    sidecar.calls
+      .filter((call) => call.method === 'agent/rewind')
+      .map((call) => ({ ...(call.params as object), key: '' }));
+  sidecar.answers['agent/get'] = () => agentRow(7, { phase: 'asking' });
+  sidecar.answers['agent/rewind'] = () => ({ turn: 1, from: 2, stopped: 1 });
+  seen.answers = [undefined];
+  await seen.commands.get('roost.rewind')?.({ agent: 7, turn: 1 });
+  assert.deepEqual(said(), []);
+  seen.answers = ['Stop and Rewind', 'Undo', 'Stop and Rewind'];
+  await seen.commands.get('roost.rewind')?.({ agent: 7, turn: 1 });
+  const told = (): number => seen.messages.filter((text) => text.includes('goes on from there')).length;
+  await until(() => told() === 2);
+  assert.deepEqual(said(), [
+    { agent: 7, turn: 1, stop: true, key: '' },
+    { agent: 7, turn: 2, stop: true, key: '' },
+  ]);
 });
 
 test('a missing key is asked for, and what was typed is started with it', async () => {
