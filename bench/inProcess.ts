@@ -68,6 +68,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       settled: () => undefined,
     },
     trees: { sweep: () => undefined },
+    checkpoints: { restore: () => undefined },
     review: {
       detail: () => undefined,
       plan: () => undefined,

@@ -9,10 +9,12 @@ import type { IndexName, RowOf } from './core/indexes.ts';
 import type { TableName, Tables } from './core/rows.ts';
 import type { Ask, Item, LimitReading, ModelOutcome, ToolSpec } from './core/terms.ts';
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
+import type { CheckpointRestored } from './protocol/checkpoint.ts';
+import type { ErrorCode } from './protocol/errors.ts';
 import type { AttentionState } from './protocol/attention.ts';
 import type { Entry } from './protocol/entry.ts';
 import type { FleetState } from './protocol/fleet.ts';
-import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
+import type { AgentId, AttemptId, CallId, CheckpointId, TurnId } from './protocol/ids.ts';
 import type { Json, JsonObject } from './protocol/json.ts';
 import type { ChangeDetail, ChangeRow, Verdict } from './protocol/change.ts';
 import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult, TurnRow } from './protocol/methods.ts';
@@ -309,6 +311,31 @@ export interface Scout {
   look(workspace: string, post: (knowledge: Knowledge) => void): void;
 }
 
+// ---------------------------------------------------------------- checkpoints
+
+export interface RestoreJob {
+  readonly checkpoint: CheckpointId;
+  /** Files, absolute; what else would be brought back is left. */
+  readonly paths: readonly string[] | 'all';
+}
+
+export type RestoreEvent =
+  /** A file that was brought back and that an agent has an undecided change of. */
+  | {
+      readonly kind: 'file';
+      readonly path: string;
+      readonly before: Uint8Array | null;
+      readonly after: Uint8Array | null;
+    }
+  /** Last, exactly once. */
+  | { readonly kind: 'done'; readonly result: CheckpointRestored }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };
+
+export interface Checkpoints {
+  /** Brings files back as they were. Asked twice it finds nothing left to do. */
+  restore(job: RestoreJob, post: (event: RestoreEvent) => void): void;
+}
+
 // ---------------------------------------------------------------- clock, random, clients
 
 export interface Clock {
@@ -436,6 +463,11 @@ export interface Reads {
     limit: number,
   ): { readonly rows: readonly ChangeRow[]; readonly more: boolean };
   change(id: number): { readonly row: ChangeRow; readonly file: ReviewFile } | undefined;
+  /** Names of agents at work that share a folder with the person; a few of them. */
+  atWork(workspace: string): readonly string[];
+  /** Whether an agent made this file at or after a time, and whether one has an undecided change of it in place. */
+  madeByAgent(path: string, sinceMs: number): boolean;
+  isOpenInPlace(path: string): boolean;
   /** Of an agent, for its worktree. */
   treeAgent(agent: number): TreeAgent | undefined;
   attention(): AttentionState;

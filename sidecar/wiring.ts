@@ -11,7 +11,7 @@ import { createClock } from './platform/clock.ts';
 import type { Log } from './platform/log.ts';
 import { privateBytes } from './platform/processes.ts';
 import { systemRandom } from './platform/random.ts';
-import type { Model, Store } from './ports.ts';
+import type { Model, Reads, Store } from './ports.ts';
 import type { ProviderSpec } from './protocol/settings.ts';
 import { createServer, type Server } from './rpc/serve.ts';
 import { checkStart } from './rpc/start.ts';
@@ -22,6 +22,9 @@ import { commandEnvironment, loginPath } from './tools/environment.ts';
 import { createTools } from './tools/registry.ts';
 import { bestShell } from './tools/shell.ts';
 import { createLook } from './workspace/knowledge.ts';
+import { createCheckpoints } from './workspace/checkpoints.ts';
+import { createCheckpointService } from './workspace/checkpointService.ts';
+import type { Buffers } from './workspace/buffers.ts';
 import { createLocks } from './workspace/locks.ts';
 import { createReview } from './workspace/review.ts';
 import { createTrees } from './workspace/trees.ts';
@@ -61,7 +64,7 @@ export function wire(options: WireOptions): Wired {
     directory,
     nonce: options.nonce,
     reads: store.reads,
-    behind: () => ({ host, review, trees }),
+    behind: () => ({ host, review, trees, checkpoints: folders.restorer }),
     newClock: () => createClock({ alarm: 'elapsed' }),
     log,
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
@@ -74,22 +77,13 @@ export function wire(options: WireOptions): Wired {
     home: os.homedir(),
     tools: () => [...tools.specs, ...verbSpecs].map((tool) => tool.name),
   });
-  const locks = createLocks();
-  const witness = createWitness(path.join(directory, 'snapshots'));
-  const review = createReview({ buffers: server.buffers, locks, wrote: witness.wrote });
-  const worktrees = createWorktrees(path.join(directory, 'worktrees'));
-  const trees = createTrees({
-    worktrees,
-    agent: (id) => store.reads.treeAgent(id),
-    warn: (message, fields) => log.warn(message, fields),
-  });
+  const folders = foldersOf(options, store.reads, server.buffers);
+  const { review, trees } = folders;
   const tools = createTools({
+    ...folders,
     runDirectory: path.join(directory, 'runs'),
-    worktrees,
     environment: commandsOf(options),
     buffers: server.buffers,
-    locks,
-    witness,
     shell: bestShell(process.env['PATH'] ?? ''),
     redacted: log.redacted,
   });
@@ -100,6 +94,7 @@ export function wire(options: WireOptions): Wired {
       tools,
       review,
       trees,
+      checkpoints: folders.restorer,
       scout: { look: (workspace, post) => void look(workspace).then(post) },
       clock: createClock({ jumped: (byMs) => log.warn('the wall clock jumped', { byMs }) }),
       random: systemRandom,
@@ -123,6 +118,30 @@ export function wire(options: WireOptions): Wired {
       store.close();
     },
   };
+}
+
+/** What is done to folders and kept of them: verdicts, worktrees of agents, checkpoints of what they share. */
+function foldersOf({ directory, log }: WireOptions, reads: Reads, buffers: Buffers) {
+  const locks = createLocks();
+  const witness = createWitness(path.join(directory, 'snapshots'));
+  const { wrote } = witness;
+  const review = createReview({ buffers, locks, wrote });
+  const warn = (message: string, fields: Readonly<Record<string, string | number>>): void =>
+    log.warn(message, fields);
+  const worktrees = createWorktrees(path.join(directory, 'worktrees'));
+  const trees = createTrees({ worktrees, agent: (id) => reads.treeAgent(id), warn });
+  const checkpoints = createCheckpoints({ root: path.join(directory, 'checkpoints'), warn });
+  const restorer = createCheckpointService({
+    checkpoints,
+    buffers,
+    locks,
+    wrote,
+    agentName: (agent) => reads.treeAgent(agent)?.name,
+    madeByAgent: (file, sinceMs) => reads.madeByAgent(file, sinceMs),
+    isOpen: (file) => reads.isOpenInPlace(file),
+    atWork: (workspace) => reads.atWork(workspace),
+  });
+  return { locks, witness, review, worktrees, trees, checkpoints, restorer };
 }
 
 /** Models of the providers that were set, and those that editors lend. */

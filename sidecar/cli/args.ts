@@ -202,6 +202,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'review':
       return parseReview(words);
     case 'worktree':
+    case 'checkpoint':
       return parseWorkspace(name, values, words);
     case 'profiles':
     case 'trust':

@@ -2,6 +2,7 @@
 
 import type { AgentRow } from '../protocol/agent.ts';
 import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
+import type { CheckpointFile, CheckpointRestored, CheckpointRow } from '../protocol/checkpoint.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { AgentId, TurnId } from '../protocol/ids.ts';
 import type {
@@ -48,6 +49,9 @@ export type PrintedLine =
   | { readonly type: 'answered'; readonly applied: number; readonly stale: number }
   | ({ readonly type: 'change' } & (ChangeRow | ChangeDetail))
   | { readonly type: 'verdict'; readonly state: string; readonly message: string; readonly change: ChangeRow }
+  | ({ readonly type: 'checkpoint' } & CheckpointRow)
+  | ({ readonly type: 'checkpointFile' } & CheckpointFile)
+  | ({ readonly type: 'checkpointRestored' } & Omit<CheckpointRestored, 'left'>)
   | ({ readonly type: 'worktree' } & WorktreeRow)
   | ({ readonly type: 'worktreeRemoved'; readonly agent: AgentId } & WorktreeRemoved)
   | ({ readonly type: 'profile' } & ProfileRow)

@@ -114,6 +114,12 @@ function dispatch(
       return manage.verdict(context, command);
     case 'worktrees':
       return workspace.worktrees(context, command);
+    case 'checkpoints':
+      return workspace.checkpoints(context, command);
+    case 'checkpoint':
+      return workspace.checkpoint(context, command);
+    case 'restoreCheckpoint':
+      return workspace.restoreCheckpoint(context, command);
     case 'removeWorktrees':
       return workspace.removeWorktrees(context, command);
     case 'profiles':

@@ -6,6 +6,8 @@ import type { Block, Entry } from '../protocol/entry.ts';
 import type { TurnResult, TurnRow } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { PrintedLine } from './lines.ts';
+import { prettyFolder } from './prettyFolder.ts';
+import { clean, indent } from './prettyText.ts';
 
 /** Lines of a tool's result that are shown; the rest is counted. */
 const shownLines = 20;
@@ -45,12 +47,12 @@ export function prettyLine(line: PrintedLine): string {
       return clean(prettyChange(line));
     case 'verdict':
       return clean(`${line.change.label}: ${line.state}${line.message === '' ? '' : `. ${line.message}`}\n`);
+    case 'checkpoint':
+    case 'checkpointFile':
+    case 'checkpointRestored':
     case 'worktree':
-      return clean(
-        `${line.agentName ?? 'no agent'} (${line.agent})  ${line.state}  ${line.reason}\n    ${line.path}\n${indent(line.unreviewed.join('\n'))}`,
-      );
     case 'worktreeRemoved':
-      return clean(`${line.removed ? '' : 'not removed: '}${line.reason}\n`);
+      return prettyFolder(line);
     case 'profile':
     case 'file':
     case 'problem':
@@ -261,13 +263,4 @@ function firstLines(text: string): string {
   const lines = text.split('\n');
   if (lines.length <= shownLines) return text;
   return `${lines.slice(0, shownLines).join('\n')}\n… ${lines.length - shownLines} more lines`;
-}
-
-function indent(text: string): string {
-  return text === '' ? '' : `${text.trimEnd().replaceAll(/^/gm, '    ')}\n`;
-}
-
-/** Without control characters but line ends and tabs (C0, DEL, C1). */
-function clean(text: string): string {
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }

@@ -150,6 +150,13 @@ export const specs: Readonly<Record<string, Spec>> = {
     usage: 'review [AGENT] | review show CHANGE | review accept|reject CHANGE [HUNK…]',
     about: 'list, show and judge changes',
   },
+  checkpoint: {
+    takes: ['all'],
+    usage:
+      'checkpoint [ls [AGENT] [--all]] | checkpoint show CHECKPOINT | checkpoint restore CHECKPOINT [PATH…]',
+    about:
+      'list how this folder was before turns wrote in it (--all: every folder), show what going back would do, go back',
+  },
   worktree: {
     takes: ['force', 'done'],
     usage: 'worktree [ls [AGENT]] | worktree rm AGENT… [--force] | worktree rm --done',

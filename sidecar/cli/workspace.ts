@@ -1,10 +1,14 @@
-// Commands about folders: worktrees of agents.
+// Commands about folders: worktrees of agents, checkpoints.
 
-import { agentId, type AgentId } from '../protocol/ids.ts';
+import path from 'node:path';
+import process from 'node:process';
+
+import { agentId, checkpointId, type AgentId, type CheckpointId } from '../protocol/ids.ts';
 import type { Result } from '../protocol/methods.ts';
 import type { WorktreeRow } from '../protocol/worktree.ts';
 import type { Command } from './args.ts';
 import type { Context } from './context.ts';
+import { newKey } from '../platform/random.ts';
 import { findAgent } from './work.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
@@ -51,4 +55,45 @@ async function* rowsOf({ session }: Context, agent: AgentId | null): AsyncGenera
     after = page.rows.at(-1)?.agent ?? null;
     more = page.more && after !== null;
   }
+}
+
+export async function checkpoints(context: Context, command: Of<'checkpoints'>): Promise<number> {
+  const agent = await named(context, command.agent);
+  const workspace = agent === null && !command.all ? process.cwd() : null;
+  for (let before: CheckpointId | null = null, more = true; more;) {
+    const page: Result<'checkpoint/list'> = await context.session.call('checkpoint/list', {
+      ...{ agent, workspace, before, limit: checkpointRows },
+    });
+    for (const row of page.rows) await context.printer.print({ type: 'checkpoint', ...row });
+    before = page.rows.at(-1)?.id ?? null;
+    more = page.more && before !== null;
+  }
+  return 0;
+}
+
+const checkpointRows = 200;
+
+export async function checkpoint({ session, printer }: Context, command: Of<'checkpoint'>): Promise<number> {
+  const preview = await session.call('checkpoint/preview', { checkpoint: checkpointId(command.checkpoint) });
+  await printer.print({ type: 'checkpoint', ...preview.checkpoint });
+  for (const file of preview.files) await printer.print({ type: 'checkpointFile', ...file });
+  if (0 < preview.more) printer.note(`and ${preview.more} files more.`);
+  if (0 < preview.atWork.length)
+    printer.note(
+      `at work in this folder: ${preview.atWork.join(', ')}. What they write meanwhile is left as it is.`,
+    );
+  return 0;
+}
+
+/** Names of files are relative to where the command runs. */
+export async function restoreCheckpoint(context: Context, command: Of<'restoreCheckpoint'>): Promise<number> {
+  const paths = command.paths.map((each) => path.resolve(each));
+  const { left, ...restored } = await context.session.call('checkpoint/restore', {
+    checkpoint: checkpointId(command.checkpoint),
+    paths: paths.length === 0 ? 'all' : paths,
+    key: context.key ?? newKey(),
+  });
+  for (const file of left) await context.printer.print({ type: 'checkpointFile', ...file });
+  await context.printer.print({ type: 'checkpointRestored', ...restored });
+  return 0;
 }

@@ -60,6 +60,8 @@ export const indexes = {
   /** Who has an undecided change of a file: the touch index. */
   'change.file': { table: 'change', columns: ['trash', 'path'], where: { column: 'state', is: 'open' } },
   'change.open': { table: 'change', columns: ['trash'], where: { column: 'state', is: 'open' } },
+  /** Files that agents made. */
+  'change.made': { table: 'change', columns: ['path'], where: { column: 'kind', is: 'create' } },
   'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
   /** A file has one verdict on its way at a time. */
   'verdict.change': { table: 'verdict', columns: ['change'], where: { column: 'state', is: 'started' } },

@@ -19,6 +19,8 @@ export type ErrorCode =
   | 'entry/unknown'
   | 'request/unknown'
   | 'change/unknown'
+  | 'checkpoint/unknown'
+  | 'checkpoint/unreadable'
   | 'blob/unknown'
   | 'profile/unknown'
   | 'model/unknown'

@@ -10,6 +10,8 @@ export type EntryId = number & { readonly is: 'EntryId' };
 export type CallId = number & { readonly is: 'CallId' };
 export type RequestId = number & { readonly is: 'RequestId' };
 export type ChangeId = number & { readonly is: 'ChangeId' };
+/** Names a file of our own beside the store, not a row; it ascends too. */
+export type CheckpointId = number & { readonly is: 'CheckpointId' };
 export type BlobId = number & { readonly is: 'BlobId' };
 export type AttemptId = number & { readonly is: 'AttemptId' };
 
@@ -19,5 +21,6 @@ export const entryId = (value: number): EntryId => value as EntryId;
 export const callId = (value: number): CallId => value as CallId;
 export const requestId = (value: number): RequestId => value as RequestId;
 export const changeId = (value: number): ChangeId => value as ChangeId;
+export const checkpointId = (value: number): CheckpointId => value as CheckpointId;
 export const blobId = (value: number): BlobId => value as BlobId;
 export const attemptId = (value: number): AttemptId => value as AttemptId;

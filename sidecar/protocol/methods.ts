@@ -6,9 +6,10 @@
 
 import type { AgentRow, Budget, Isolation, Mode } from './agent.ts';
 import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.ts';
+import type { CheckpointPreview, CheckpointRestored, CheckpointRow } from './checkpoint.ts';
 import type { LmEnding, LmMessage, LmTool, ModelOffer } from './editorModel.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
-import type { AgentId, BlobId, CallId, ChangeId, EntryId, RequestId, TurnId } from './ids.ts';
+import type { AgentId, BlobId, CallId, ChangeId, CheckpointId, EntryId, RequestId, TurnId } from './ids.ts';
 import type { Entry, Outcome, Sender } from './entry.ts';
 import type { JsonObject } from './json.ts';
 import type { ProfileList } from './profile.ts';
@@ -356,6 +357,27 @@ export interface Methods {
     result: VerdictResult;
   };
 
+  /** Checkpoints of an agent's turns or of a folder, newest first; `before` pages backwards. */
+  'checkpoint/list': {
+    params: {
+      readonly agent: AgentId | null;
+      readonly workspace: string | null;
+      readonly before: CheckpointId | null;
+      readonly limit: number;
+    };
+    result: { readonly rows: readonly CheckpointRow[]; readonly more: boolean };
+  };
+  /** What restoring it would do to each file, as the folder is now. Changes nothing. */
+  'checkpoint/preview': { params: { readonly checkpoint: CheckpointId }; result: CheckpointPreview };
+  /** Brings files back as they were, all or these (absolute paths of the preview). Can be undone by its own checkpoint. */
+  'checkpoint/restore': {
+    params: {
+      readonly checkpoint: CheckpointId;
+      readonly paths: readonly string[] | 'all';
+      readonly key: string;
+    };
+    result: CheckpointRestored;
+  };
   /** Worktrees of one agent or of all, by agent, each with what is best done with it; at most 50 a page. */
   'worktree/list': {
     params: { readonly agent: AgentId | null; readonly after: AgentId | null; readonly limit: number };

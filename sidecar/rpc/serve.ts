@@ -33,6 +33,10 @@ export interface Behind {
   readonly host: Pick<Host, 'post' | 'loop' | 'slots' | 'said' | 'trouble'>;
   readonly review: Pick<Review, 'detail'>;
   /** What the workspace adapter answers by itself. */
+  readonly checkpoints: {
+    list(params: Params<'checkpoint/list'>): Promise<Result<'checkpoint/list'>>;
+    preview(params: Params<'checkpoint/preview'>): Promise<Result<'checkpoint/preview'>>;
+  };
   readonly trees: {
     list(params: Params<'worktree/list'>): Promise<Result<'worktree/list'>>;
     remove(params: Params<'worktree/remove'>): Promise<Result<'worktree/remove'>>;
@@ -281,6 +285,8 @@ class Serving {
         this.#lending.less(peer);
         return {};
       },
+      'checkpoint/list': (params) => this.#options.behind().checkpoints.list(params),
+      'checkpoint/preview': (params) => this.#options.behind().checkpoints.preview(params),
       'worktree/list': (params) => this.#options.behind().trees.list(params),
       'worktree/remove': (params) => this.#options.behind().trees.remove(params),
       'model/list': () => this.#options.models(),
@@ -338,6 +344,8 @@ class Serving {
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
       'budget/set': (params) => this.#commit((reply) => ({ kind: 'budget/set', params, reply })),
+      'checkpoint/restore': (params) =>
+        this.#commit((reply) => ({ kind: 'checkpoint/restore', params, reply })),
     };
   }
 

@@ -26,6 +26,7 @@ const entry = v.pipe(cursor, v.transform(ids.entryId));
 const call = v.pipe(id, v.transform(ids.callId));
 const request = v.pipe(id, v.transform(ids.requestId));
 const change = v.pipe(id, v.transform(ids.changeId));
+const checkpoint = v.pipe(id, v.transform(ids.checkpointId));
 const blob = v.pipe(id, v.transform(ids.blobId));
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(limits.nameChars));
@@ -199,6 +200,21 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'change/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(change), limit: pageLimit }),
   'change/get': v.strictObject({ change }),
   'change/verdict': verdict,
+  'checkpoint/list': v.strictObject({
+    agent: v.nullable(agent),
+    workspace: v.nullable(name),
+    before: v.nullable(checkpoint),
+    limit: pageLimit,
+  }),
+  'checkpoint/preview': v.strictObject({ checkpoint }),
+  'checkpoint/restore': v.strictObject({
+    checkpoint,
+    paths: v.union([
+      v.literal('all'),
+      v.pipe(v.array(name), v.minLength(1), v.maxLength(limits.previewFiles)),
+    ]),
+    key,
+  }),
   'worktree/list': v.strictObject({ agent: v.nullable(agent), after: v.nullable(agent), limit: pageLimit }),
   'worktree/remove': v.strictObject({ agent, force: v.boolean() }),
   'provider/set': provider,

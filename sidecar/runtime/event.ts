@@ -7,7 +7,15 @@ import type { Knowledge } from '../core/knowledge.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from '../protocol/ids.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
-import type { ModelOutcome, Prepared, ReviewDone, ReviewPlan, ToolOutcome, Touched } from '../ports.ts';
+import type {
+  ModelOutcome,
+  Prepared,
+  RestoreEvent,
+  ReviewDone,
+  ReviewPlan,
+  ToolOutcome,
+  Touched,
+} from '../ports.ts';
 
 export type Reply<T> = (
   answer:
@@ -34,6 +42,7 @@ export const runtimeMethods = [
   'turn/retry',
   'queue/remove',
   'budget/set',
+  'checkpoint/restore',
   'trust/set',
 ] as const satisfies readonly MethodName[];
 export type RuntimeMethod = (typeof runtimeMethods)[number];
@@ -63,6 +72,13 @@ export type RuntimeEvent =
   | { readonly kind: 'callEnd'; readonly call: CallId; readonly outcome: ToolOutcome }
   | { readonly kind: 'verdictPlanned'; readonly verdict: number; readonly plan: ReviewPlan }
   | { readonly kind: 'verdictWritten'; readonly verdict: number; readonly done: ReviewDone }
+  /** A checkpoint that is being restored: a file, or the end. */
+  | {
+      readonly kind: 'checkpointRestored';
+      readonly key: string;
+      readonly event: RestoreEvent;
+      readonly reply: Reply<Result<'checkpoint/restore'>>;
+    }
   /** A client that offers secrets came, or gave a key: agents that wait for a key look again. */
   | { readonly kind: 'keys' }
   /** A window says which of its editor's models may be asked: agents that wait for one look again, from this id on. */

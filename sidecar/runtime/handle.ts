@@ -10,6 +10,7 @@ import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
+import { onCheckpointRestore, onCheckpointRestored } from './checkpoints.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
 import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
@@ -58,6 +59,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onSeen(step, event);
     case 'told':
       return onTold(step, event);
+    case 'checkpointRestored':
+      return onCheckpointRestored(step, event);
     case 'lend':
       return onLend(step, event.call, event.lent);
     case 'alarm':
@@ -117,6 +120,8 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onBudgetSet(step, event);
     case 'trust/set':
       return onTrustSet(step, event);
+    case 'checkpoint/restore':
+      return onCheckpointRestore(step, event);
   }
 }
 

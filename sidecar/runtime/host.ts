@@ -11,7 +11,7 @@
 import { RoostError } from '../protocol/errors.ts';
 import type { AgentId } from '../protocol/ids.ts';
 import { limits } from './limits.ts';
-import type { RuntimeEvent } from './event.ts';
+import type { Reply, RuntimeEvent } from './event.ts';
 import { agentOf, handle } from './handle.ts';
 import type { Ports, Runtime, RuntimeOptions, Said } from './memory.ts';
 import { LoopMeter } from './meter.ts';
@@ -276,7 +276,7 @@ class Loop implements Host {
     const said = `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.`;
     const agent = agentOf(this.rt.store, event);
     if (agent !== 0) this.queue.unshift({ kind: 'broken', agent, message });
-    else if ('reply' in event) event.reply({ ok: false, code: 'internal', message: said });
+    else if ('reply' in event) sayNo(event, said);
     else if (event.kind === 'verdictPlanned') failVerdict(this.rt, event.verdict, said);
     else this.again(event, said);
     // It may have been the alarm: timers are looked at again soon.
@@ -311,6 +311,11 @@ class Loop implements Host {
       this.post({ kind: 'alarm' });
     });
   }
+}
+
+/** Whoever asked hears that it met a bug. (Called at the place, the union of all replies is too large to check.) */
+function sayNo({ reply }: { readonly reply: Reply<never> }, message: string): void {
+  reply({ ok: false, code: 'internal', message });
 }
 
 const earliest = (one: number | null, other: number | null): number | null =>

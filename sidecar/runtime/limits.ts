@@ -415,6 +415,32 @@ export const limits = {
   lookedFiles: 1_000,
   /** Names of them that are shown. */
   unreviewedNamed: 20,
+  /** New files of a folder that a checkpoint takes, and bytes of one that is new or has changed. The rest is named. */
+  checkpointFiles: 20_000,
+  checkpointFileBytes: 8 * 1024 * 1024,
+  /** Bytes of all new files of a folder that one takes. With more, none is. */
+  checkpointBytes: 512 * 1024 * 1024,
+  /** How long it is taken for known where a folder's repository is. Moved meanwhile, its checkpoint fails. */
+  repositoryKnownMs: 30_000,
+  /** Folders of which that is remembered. Past it all are looked up again. */
+  foldersKnown: 256,
+  /** How long the first write of a turn waits for its checkpoint: 20 ms with 5,000 files. Past it there is none. */
+  checkpointMs: 5_000,
+  /** Repositories inside a repository that are in its checkpoints. */
+  checkpointRoots: 16,
+  /** Checkpoints kept of a folder, and for how long: git keeps what no ref names for two weeks, and so they can be whole. */
+  checkpointsKept: 200,
+  checkpointKeptMs: 7 * 24 * 60 * 60_000,
+  /** Checkpoints between two looks at what may go. */
+  checkpointsBetween: 50,
+  /** Turns whose checkpoint is remembered as made; the oldest are looked for again on the disk. */
+  checkpointTurns: 10_000,
+  /** Files that a preview lists, and names of what is not in a checkpoint. */
+  previewFiles: 500,
+  checkpointProblems: 20,
+  /** Agents at work that a preview names, and how many of those in flight are looked at. */
+  atWorkNamed: 8,
+  atWorkLooked: 1_000,
   /** Names that an agent is told of each kind of thing that its worktree lacks. */
   lackingNamed: 8,
 

@@ -9,6 +9,7 @@ import type { SpawnVerb } from '../core/verbs.ts';
 import type {
   Clients,
   Cancel,
+  Checkpoints,
   Clock,
   Model,
   ModelPool,
@@ -49,6 +50,7 @@ export interface Ports {
   readonly tools: Tools;
   readonly review: Review;
   readonly trees: Trees;
+  readonly checkpoints: Checkpoints;
   readonly scout: Scout;
   readonly clock: Clock;
   readonly random: Random;

@@ -4,6 +4,7 @@ import type DatabaseConstructor from 'better-sqlite3';
 import { budgetStateOf } from '../core/budgetState.ts';
 import type { AgentRecord, TrustRecord, TurnRecord } from '../core/rows.ts';
 import { turnId } from '../protocol/ids.ts';
+import { limits } from '../runtime/limits.ts';
 import type { TreeAgent } from '../ports.ts';
 import type { BudgetState, QueuedTurn } from '../protocol/methods.ts';
 
@@ -15,6 +16,9 @@ export class ManageReads {
   readonly #agent: Statement<AgentRecord>;
   readonly #decided: Statement<number>;
   readonly #trust: Statement<TrustRecord>;
+  readonly #atWork: Statement<string>;
+  readonly #created: Statement<number>;
+  readonly #inPlace: Statement<number>;
 
   constructor(database: Database) {
     this.#queue = database.prepare(
@@ -25,6 +29,29 @@ export class ManageReads {
       .prepare<unknown[], number>(
         `SELECT 1 FROM change INDEXED BY "change.path" WHERE agent = +? AND path = +? AND afterHash = +?
           AND state <> 'open' LIMIT 1`,
+      )
+      .pluck();
+    this.#atWork = database
+      .prepare<unknown[], string>(
+        ['asking', 'calling']
+          .map(
+            (phase) => `SELECT name FROM (SELECT name, place, isolation FROM agent INDEXED BY "agent.${phase}"
+              WHERE phase = '${phase}' LIMIT ? + 0)
+              WHERE isolation = 'shared' AND place = (SELECT id FROM place INDEXED BY "place.path" WHERE path = +?)`,
+          )
+          .join(' UNION ALL ') + ' LIMIT ? + 0',
+      )
+      .pluck();
+    this.#created = database
+      .prepare<unknown[], number>(
+        `SELECT 1 FROM change INDEXED BY "change.made"
+          WHERE kind = 'create' AND path = +? AND isolation = 'shared' AND at >= +? LIMIT 1`,
+      )
+      .pluck();
+    this.#inPlace = database
+      .prepare<unknown[], number>(
+        `SELECT 1 FROM change INDEXED BY "change.file"
+          WHERE state = 'open' AND trash = 0 AND path = +? AND isolation = 'shared' LIMIT 1`,
       )
       .pluck();
     this.#trust = database.prepare('SELECT * FROM trust INDEXED BY "trust.hash" WHERE hash = +? LIMIT 1');
@@ -40,6 +67,19 @@ export class ManageReads {
       .slice(0, limit)
       .map((turn) => ({ turn: turnId(turn.id), text: turn.text ?? '', atMs: turn.started }));
     return { rows, more: found.length > limit };
+  }
+
+  atWork(workspace: string): readonly string[] {
+    const { atWorkLooked: looked } = limits;
+    return this.#atWork.all(looked, workspace, looked, workspace, limits.atWorkNamed);
+  }
+
+  madeByAgent(path: string, sinceMs: number): boolean {
+    return this.#created.get(path, sinceMs) !== undefined;
+  }
+
+  isOpenInPlace(path: string): boolean {
+    return this.#inPlace.get(path) !== undefined;
   }
 
   trust(hash: string): TrustRecord['verdict'] | undefined {

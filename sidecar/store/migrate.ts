@@ -178,6 +178,13 @@ function rewinds(database: Database): void {
   `);
 }
 
+/** From 9 to 10: which files agents made, for going back to before they did. */
+function madeFiles(database: Database): void {
+  database.exec(`
+    CREATE INDEX "change.made" ON "change" (path) WHERE kind = 'create';
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -190,6 +197,7 @@ export const format: Format = {
     doubts,
     trashOfBranches,
     rewinds,
+    madeFiles,
   ],
 };
 

@@ -140,6 +140,18 @@ export class SqliteReads implements Reads {
     return this.#attention.change(id);
   }
 
+  atWork(workspace: string): readonly string[] {
+    return this.#manage.atWork(workspace);
+  }
+
+  madeByAgent(path: string, sinceMs: number): boolean {
+    return this.#manage.madeByAgent(path, sinceMs);
+  }
+
+  isOpenInPlace(path: string): boolean {
+    return this.#manage.isOpenInPlace(path);
+  }
+
   treeAgent(agent: number): TreeAgent | undefined {
     return this.#manage.treeAgent(agent);
   }

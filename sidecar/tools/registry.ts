@@ -4,8 +4,8 @@
 // and whatever a tool throws becomes an error that the model is told.
 
 import type { Cancel, Prepared, ToolEvent, ToolJob, ToolOutcome, Tools } from '../ports.ts';
-import type { Json } from '../protocol/json.ts';
 import type { Buffers } from '../workspace/buffers.ts';
+import type { Checkpoints } from '../workspace/checkpoints.ts';
 import { byteString, bytesOf } from '../workspace/bytes.ts';
 import { messageOf } from '../workspace/files.ts';
 import type { Locks } from '../workspace/locks.ts';
@@ -24,6 +24,8 @@ export interface ToolsOptions {
   /** Records of commands, in the store's directory, outside every workspace. Made when it is missing. */
   readonly runDirectory: string;
   readonly worktrees: Worktrees;
+  /** Taken before the first write of a turn. */
+  readonly checkpoints: Pick<Checkpoints, 'before'>;
   /** The environment of the next command (environment.ts), but for what names its call. */
   readonly environment: () => Readonly<Record<string, string>>;
   /** Unsaved text of editors. */
@@ -46,7 +48,7 @@ export interface ToolsHandle extends Tools {
 
 /** Opens the tools of a store. */
 export function createTools(options: ToolsOptions): ToolsHandle {
-  const { buffers, locks, worktrees, witness, redacted = (text: string) => text } = options;
+  const { buffers, locks, worktrees, checkpoints, witness, redacted = (text: string) => text } = options;
   const { wrote } = witness;
   const commands = commandsOf(options);
   const runner = { commands, environment: options.environment };
@@ -65,13 +67,22 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     prepare: (job, post) => prepare(byName.get(job.tool), job, post),
     prepareNow: (job) => prepareNow(byName.get(job.tool), job),
     run: (job, evidence, post) =>
-      act(byName.get(job.tool), safely(post, redacted), (tool, doing) => tool.run(job, evidence, doing)),
+      act(byName.get(job.tool), safely(post, redacted), async (tool, doing) => {
+        if (mayWrite(tool, job)) await checkpoints.before(job);
+        return await tool.run(job, evidence, doing);
+      }),
     recover: (job, evidence, post) =>
-      recover(byName.get(job.tool), { job, evidence, post: safely(post, redacted) }),
+      act(byName.get(job.tool), safely(post, redacted), async (tool, doing) => {
+        // What was started at the crash was started after its checkpoint; what is done again now, too.
+        if (mayWrite(tool, job)) await checkpoints.before(job);
+        return await tool.recover(job, evidence, doing);
+      }),
     settled: (tool, call) => byName.get(tool)?.settled?.(call),
     close: () => commands?.close(),
   };
 }
+
+const mayWrite = (tool: Tool, job: ToolJob): boolean => tool.mayWrite?.(job) ?? tool.callClass !== 'pure';
 
 /** What a tool says, without secrets. What it did to files stays as it is. */
 function safely(post: (event: ToolEvent) => void, redacted: (text: string) => string) {
@@ -106,13 +117,6 @@ function prepare(tool: Tool | undefined, job: ToolJob, post: (prepared: Prepared
       : started(() => tool.prepare(job));
   void work.then(post, (error: unknown) => post(refuse(`${job.tool}: ${messageOf(error)}.`)));
   return () => undefined;
-}
-
-function recover(
-  tool: Tool | undefined,
-  call: { readonly job: ToolJob; readonly evidence: Json; readonly post: (event: ToolEvent) => void },
-): Cancel {
-  return act(tool, call.post, (known, doing) => known.recover(call.job, call.evidence, doing));
 }
 
 function act(

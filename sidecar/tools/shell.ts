@@ -98,6 +98,10 @@ export function createShell(options: ShellOptions): Tool {
       }
       return await takeUp({ ...options, commands }, wish, evidence['origin']);
     },
+    mayWrite: (job) => {
+      const input = inputOf(job);
+      return typeof input !== 'string' && !judge(input.command, job.place.workspace).harmless;
+    },
     settled: (call) => {
       // The record of a start after a crash has a number of its own, and those before it end with it.
       commands?.settled(String(call));

@@ -22,6 +22,8 @@ export interface Tool {
   /** For a tool that only reads its arguments to prepare. */
   prepareNow?(job: ToolJob): Prepared;
   run(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
+  /** Whether this call may write files; when not given every call may that is not pure. */
+  mayWrite?(job: ToolJob): boolean;
   recover(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
   /** The end of a call, which the tool has told, is committed: it will not be recovered any more. */
   settled?(call: CallId): void;

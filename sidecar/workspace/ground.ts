@@ -114,7 +114,11 @@ async function sweep(root: string): Promise<void> {
 const folderOf = (root: string, top: string): string => path.join(root, hashOfText(top).slice(0, 16));
 const objectsOf = (root: string, top: string): string => path.join(folderOf(root, top), 'objects');
 
-async function repositoryAround(root: string, folder: string): Promise<Repository | string> {
+/**
+ * The repository of a folder; one of ours under `root` when it is in none, or ignored by the one around it. A string
+ * says why there is neither.
+ */
+export async function repositoryAround(root: string, folder: string): Promise<Repository | string> {
   const found = await repositoryOf(folder);
   if (typeof found === 'string') return await ownRepository(root, folder);
   // A folder that the repository around it ignores is nothing to that repository.

@@ -21,16 +21,13 @@ export interface Repository {
 
 /** The repository of a folder; a string says in git's words why there is none. */
 export async function repositoryOf(folder: string): Promise<Repository | string> {
-  const asked = await git(folder, [
-    'rev-parse',
-    '--path-format=absolute',
-    '--show-toplevel',
-    '--git-common-dir',
-    '--git-dir',
+  const places = ['--show-toplevel', '--git-common-dir', '--git-dir'];
+  const [asked, head] = await Promise.all([
+    git(folder, ['rev-parse', '--path-format=absolute', ...places]),
+    git(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
   ]);
   if (asked.code !== 0) return asked.problem;
   const [top = '', common = '', gitDirectory = ''] = asked.out.trimEnd().split('\n');
-  const head = await git(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   return { top, common, gitDirectory, head: head.code === 0 ? head.out.trim() : null };
 }
 

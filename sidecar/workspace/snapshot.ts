@@ -158,7 +158,7 @@ async function copyIndex(from: string, to: string): Promise<void> {
 }
 
 /** Says whether a file is another one than before. */
-async function markOf(file: string): Promise<string> {
+export async function markOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => null);
   return found === null ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`;
 }

@@ -131,3 +131,48 @@ test('case 161: two agents at the same lines know of each other as soon as the s
     [],
   );
 });
+
+test('checkpoint ls, show and restore: back to before the turn wrote, and its changes are gone', async (t) => {
+  const store = new Store(t, [
+    { tool: 'write', say: [{ call: 'edit', input: { path: 'a.txt', old: 'one', new: 'ONE' } }] },
+    { tool: 'edit', say: [{ text: 'done' }] },
+    { tool: 'read', say: [{ text: 'looked' }] },
+    { user: 'look', say: [{ call: 'read', input: { path: 'a.txt' } }] },
+    { user: 'change', say: [{ call: 'write', input: { path: 'made.txt', text: 'made\n' } }] },
+  ]);
+  createRepository({ 'a.txt': 'one\n' }, store.workspace);
+  const run = ['run', '--agent', 'first', '--mode', 'edits', ...store.model];
+  await store.lines(...run, '--new', '--', 'look');
+  assert.deepEqual(await store.lines('checkpoint'), [], 'a turn that only reads has none');
+  await store.lines(...run, '--', 'change');
+  const row = one(await store.lines('checkpoint', 'ls', 'first'), 'checkpoint');
+  assert.deepEqual([row['kind'], row['agentName']], ['turn', 'first']);
+  assert.deepEqual(await store.lines('checkpoint'), [row], 'of this folder');
+  const files = (await store.lines('checkpoint', 'show', '1')).filter(
+    (line) => line.type === 'checkpointFile',
+  );
+  assert.deepEqual(
+    files.map((file) => [file['action'], file['label']]),
+    [
+      ['write', 'a.txt'],
+      ['remove', 'made.txt'],
+    ],
+  );
+  assert.equal((await store.lines('review')).length, 2);
+  const restored = await store.lines('checkpoint', 'restore', '1', '--key', 'k');
+  assert.deepEqual(restored, [{ type: 'checkpointRestored', written: 1, removed: 1, undo: 2 }]);
+  assert.deepEqual(fs.readdirSync(store.workspace).sort(), ['.git', 'a.txt']);
+  assert.deepEqual(await store.lines('review'), []);
+  assert.deepEqual(
+    await store.lines('checkpoint', 'restore', '1', '--key', 'k'),
+    restored,
+    'the same key, the same answer',
+  );
+  await store.lines('checkpoint', 'restore', '2');
+  assert.equal(fs.readFileSync(path.join(store.workspace, 'a.txt'), 'utf8'), 'ONE\n');
+  assert.equal((await store.roost('checkpoint', 'show', '99')).code, 2, 'an unknown thing');
+  assert.deepEqual(
+    (await store.lines('doctor')).filter((line) => line['ok'] === false),
+    [],
+  );
+});

@@ -100,6 +100,10 @@ export class Rig {
       reads: counting(this.store.reads, this.reads),
       behind: () => ({
         host,
+        checkpoints: {
+          list: () => Promise.resolve({ rows: [], more: false }),
+          preview: () => Promise.reject(new Error('there is none')),
+        },
         trees: {
           list: () => Promise.resolve({ rows: [], more: false, freeBytes: null }),
           remove: () => Promise.resolve({ removed: false, reason: '' }),

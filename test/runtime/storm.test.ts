@@ -124,6 +124,7 @@ function portsOf(open: OpenStore, model: Ports['model'], hear: (ended: readonly 
       settled: () => undefined,
     },
     trees: { sweep: () => undefined },
+    checkpoints: { restore: () => undefined },
     review: {
       detail: none,
       plan: none,

@@ -214,6 +214,7 @@ export class World {
         },
       },
       trees: { sweep: () => undefined },
+      checkpoints: { restore: () => undefined },
       review: {
         detail: () => undefined,
         plan: () => undefined,

@@ -44,6 +44,11 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
     field('state') !== 'applied' || disk.row('request', Number(call.params['request']))?.state === 'answered'
       ? null
       : 'the request is open',
+  'checkpoint/restore': (disk, call, field) => () => {
+    const answered = disk.rows('answered').find((row) => row.key === call.key);
+    const undo: unknown = answered === undefined ? null : Reflect.get(JSON.parse(answered.answer), 'undo');
+    return undo === field('undo') ? null : 'its first answer was another';
+  },
   'change/verdict': (disk, call, field) => () =>
     field('state') !== 'applied' || disk.rows('verdict').some((row) => row.key === call.key)
       ? null

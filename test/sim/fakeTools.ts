@@ -43,6 +43,8 @@ export interface Outside {
 export class OutsideWorld {
   readonly calls = new Map<number, Outside>();
   readonly files = new Map<string, string>();
+  /** Checkpoints that were restored. */
+  restores = 0;
 }
 
 const specs = ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({

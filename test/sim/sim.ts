@@ -15,6 +15,7 @@ import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
 import { arm, type Canary } from './canaries.ts';
 import { Chance } from './chance.ts';
 import { Checks } from './checks.ts';
+import { FakeCheckpoints } from './fakeCheckpoints.ts';
 import { FakeDisk } from './fakeDisk.ts';
 import { FakeModel } from './fakeModel.ts';
 import { FakeReview } from './fakeReview.ts';
@@ -281,6 +282,7 @@ export class Sim {
       tools: new FakeTools(this, process),
       review: new FakeReview(this, process),
       trees: { sweep: () => undefined },
+      checkpoints: new FakeCheckpoints(this, process),
       scout: new FakeScout(this, process),
       clock: this.world.clock(process, this.swarm.loopMs),
       random: this.chance,

@@ -6,7 +6,7 @@
 // Not here: whether what they were told is true (checks.ts).
 
 import type { Answer } from '../../sidecar/protocol/request.ts';
-import { agentId, callId, changeId, requestId, turnId } from '../../sidecar/protocol/ids.ts';
+import { agentId, callId, changeId, checkpointId, requestId, turnId } from '../../sidecar/protocol/ids.ts';
 import type { Params } from '../../sidecar/protocol/methods.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { News } from '../../sidecar/ports.ts';
@@ -206,6 +206,7 @@ export class Workload {
         this.#call('budget/set', { agent, budget: this.#budget() });
       },
       () => this.#takeBack(),
+      () => this.#call('checkpoint/restore', { checkpoint: checkpointId(chance.int(1, 9)), paths: 'all' }),
       ...(chance.hits(0.2) ? [() => this.#call('agent/close', { agent })] : []),
       ...(chance.hits(0.5) ? [() => this.#delete(id)] : []),
       ...(chance.hits(0.5) ? [() => this.#restore(id)] : []),

@@ -41,6 +41,7 @@ export function createPlace(change: Partial<ToolsOptions> = {}): Place {
   mkdirSync(store);
   const options: ToolsOptions = {
     runDirectory: path.join(store, 'runs'),
+    checkpoints: { before: () => Promise.resolve() },
     worktrees: createWorktrees(path.join(store, 'worktrees')),
     environment: () =>
       commandEnvironment({ env: process.env, store, binDirectory: path.join(root, 'bin'), loginPath: null }),

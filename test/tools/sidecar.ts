@@ -12,6 +12,7 @@ import { createWitness } from '../../sidecar/workspace/witness.ts';
 const [runDirectory = '', store = '', workspace = '', shell = '', ...commands] = process.argv.slice(2);
 const tools = createTools({
   runDirectory,
+  checkpoints: { before: () => Promise.resolve() },
   worktrees: createWorktrees(`${store}/worktrees`),
   environment: () => ({ PATH: process.env['PATH'] ?? '', ROOST_STORE: store }),
   buffers: noBuffers,

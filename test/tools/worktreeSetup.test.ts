@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { Ask, ToolJob } from '../../sidecar/ports.ts';
 import { createTools } from '../../sidecar/tools/registry.ts';
 import { createWorktrees } from '../../sidecar/workspace/worktree.ts';
+import type { Worktrees } from '../../sidecar/workspace/worktree.ts';
 import { createRepository } from '../workspace/repository.ts';
 import { begin, createPlace, evidenceOf, until } from './place.ts';
 import type { Call, Place } from './place.ts';
@@ -93,14 +94,26 @@ test('a setup under way at a crash is taken up, not run twice', async () => {
   const { place, inside } = createSetupPlace('echo started >> log; while [ ! -e go ]; do sleep 0.01; done');
   const job = place.job('edit', edit, agent(1));
   const evidence = await evidenceOf(place, job);
-  begin(place.tools, job, evidence);
+  const make = (): Worktrees => createWorktrees(path.join(place.store, 'worktrees'));
+  const dying = make();
+  // A process that goes while the command runs: it never hears of its end.
+  const ensure: Worktrees['ensure'] = (agent, folder, asker) =>
+    dying.ensure(
+      agent,
+      folder,
+      asker === undefined
+        ? asker
+        : { ...asker, run: (each) => asker.run(each).then(() => new Promise(() => undefined)) },
+    );
+  const first = createTools({ ...place.options, worktrees: { ...dying, ensure } });
+  first.run(job, evidence, () => undefined);
   await until(() => existsSync(inside(1, 'log')));
-  // Another process takes up the call; what the first one still waits for does not matter any more.
-  const worktrees = createWorktrees(path.join(place.store, 'worktrees'));
-  const next = createTools({ ...place.options, worktrees });
+  first.close();
+  const next = createTools({ ...place.options, worktrees: make() });
   const taken = begin(next, job, evidence, 'recover');
   appendFileSync(inside(1, 'go'), '');
-  assert.equal((await taken.outcome).status, 'ok');
+  const outcome = await taken.outcome;
+  assert.equal(outcome.status, 'ok', outcome.text);
   next.close();
   assert.equal(readFileSync(inside(1, 'log'), 'utf8'), 'started\n');
   assert.equal(readFileSync(inside(1, 'a.ts'), 'utf8'), 'ONE\n');

@@ -178,8 +178,9 @@ test('a sweep removes the worktrees of closed agents of which nothing would be l
   mkdirSync(path.join(rig.root, 'removed/9-1'), { recursive: true });
   rig.trees.sweep();
   rig.trees.sweep();
-  while (existsSync(places[0] ?? '') || existsSync(path.join(rig.root, 'removed/9-1')))
+  while ((await rig.worktrees.records.read(1)) !== null || existsSync(path.join(rig.root, 'removed/9-1')))
     await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(existsSync(places[0] ?? ''), false);
   const { rows, more } = await rig.trees.list({ agent: null, after: null, limit: 10 });
   assert.deepEqual([rows.map((row) => row.agent), more], [[2, 3, 4], false]);
   const second = await rig.trees.list({ agent: null, after: agentId(2), limit: 1 });
