@@ -113,15 +113,11 @@ function dispatch(
     case 'verdict':
       return manage.verdict(context, command);
     case 'worktrees':
-      return workspace.worktrees(context, command);
-    case 'checkpoints':
-      return workspace.checkpoints(context, command);
-    case 'checkpoint':
-      return workspace.checkpoint(context, command);
-    case 'restoreCheckpoint':
-      return workspace.restoreCheckpoint(context, command);
     case 'removeWorktrees':
-      return workspace.removeWorktrees(context, command);
+    case 'checkpoints':
+    case 'checkpoint':
+    case 'restoreCheckpoint':
+      return workspace.dispatch(context, command);
     case 'profiles':
       return knowledge.profiles(context, command);
     case 'trust':

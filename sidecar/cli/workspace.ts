@@ -10,19 +10,35 @@ import type { Command } from './args.ts';
 import type { Context } from './context.ts';
 import { newKey } from '../platform/random.ts';
 import { findAgent } from './work.ts';
+import type { WorkspaceCommand } from './workspaceArgs.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
+
+export function dispatch(context: Context, command: WorkspaceCommand): Promise<number> {
+  switch (command.kind) {
+    case 'worktrees':
+      return worktrees(context, command);
+    case 'removeWorktrees':
+      return removeWorktrees(context, command);
+    case 'checkpoints':
+      return checkpoints(context, command);
+    case 'checkpoint':
+      return checkpoint(context, command);
+    case 'restoreCheckpoint':
+      return restoreCheckpoint(context, command);
+  }
+}
 
 /** Rows asked for at a time: each takes some calls of git. */
 const pageRows = 20;
 
-export async function worktrees(context: Context, command: Of<'worktrees'>): Promise<number> {
+async function worktrees(context: Context, command: Of<'worktrees'>): Promise<number> {
   for await (const row of rowsOf(context, await named(context, command.agent)))
     await context.printer.print({ type: 'worktree', ...row });
   return 0;
 }
 
-export async function removeWorktrees(context: Context, command: Of<'removeWorktrees'>): Promise<number> {
+async function removeWorktrees(context: Context, command: Of<'removeWorktrees'>): Promise<number> {
   const { agents, force } = command;
   const wanted: AgentId[] = [];
   for (const each of agents) wanted.push((await named(context, each)) ?? agentId(Number(each)));
@@ -57,7 +73,7 @@ async function* rowsOf({ session }: Context, agent: AgentId | null): AsyncGenera
   }
 }
 
-export async function checkpoints(context: Context, command: Of<'checkpoints'>): Promise<number> {
+async function checkpoints(context: Context, command: Of<'checkpoints'>): Promise<number> {
   const agent = await named(context, command.agent);
   const workspace = agent === null && !command.all ? process.cwd() : null;
   for (let before: CheckpointId | null = null, more = true; more;) {
@@ -73,7 +89,7 @@ export async function checkpoints(context: Context, command: Of<'checkpoints'>):
 
 const checkpointRows = 200;
 
-export async function checkpoint({ session, printer }: Context, command: Of<'checkpoint'>): Promise<number> {
+async function checkpoint({ session, printer }: Context, command: Of<'checkpoint'>): Promise<number> {
   const preview = await session.call('checkpoint/preview', { checkpoint: checkpointId(command.checkpoint) });
   await printer.print({ type: 'checkpoint', ...preview.checkpoint });
   for (const file of preview.files) await printer.print({ type: 'checkpointFile', ...file });
@@ -86,7 +102,7 @@ export async function checkpoint({ session, printer }: Context, command: Of<'che
 }
 
 /** Names of files are relative to where the command runs. */
-export async function restoreCheckpoint(context: Context, command: Of<'restoreCheckpoint'>): Promise<number> {
+async function restoreCheckpoint(context: Context, command: Of<'restoreCheckpoint'>): Promise<number> {
   const paths = command.paths.map((each) => path.resolve(each));
   const { left, ...restored } = await context.session.call('checkpoint/restore', {
     checkpoint: checkpointId(command.checkpoint),
