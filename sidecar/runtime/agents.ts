@@ -273,8 +273,6 @@ export function onInterruptMore(step: Step, event: Extract<RuntimeEvent, { kind:
 function interrupted(step: Step, event: Extract<RuntimeEvent, { kind: 'interruptMore' }>): void {
   const { stopped, call: id } = event;
   step.after(() => event.reply({ ok: true, value: { stopped } }));
-  // When it was closed, nobody of the branch needs a worktree any more.
-  step.after(() => step.rt.trees.sweep());
   const call = openCall(step, id);
   if (call === null) return;
   const text = `Stopped, with all below: ${stopped} were at work.`;

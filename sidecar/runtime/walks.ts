@@ -145,6 +145,8 @@ function finish(step: Step, walk: Walk, replies: readonly Reply<BranchDone>[]): 
   const agents = top?.bAgents ?? 0;
   const value: BranchDone = { agents, stopped: walk.stopped, name: top?.name ?? '' };
   step.store.insert('answered', { key: walk.key, answer: JSON.stringify(value), at: step.nowMs });
+  // Worktrees of closed agents go when nothing of them would be lost.
+  if (walk.kind !== 'restore') step.after(() => step.rt.trees.sweep());
   step.after(() => {
     for (const reply of replies) reply({ ok: true, value });
   });
