@@ -24,9 +24,10 @@ import { RoostError } from './protocol/errors.ts';
 import { build } from './protocol/version.ts';
 import { limits } from './runtime/limits.ts';
 
-const usage = `Usage: sidecar [--store DIR] [--idle-ms MS] [--model-slots N]
+const usage = `Usage: sidecar [--store DIR] [--idle-ms MS] [--model-slots N] [--command-slots N]
        sidecar --self-test | --version
-  --model-slots N  model requests in flight at a time, over all providers (${limits.modelSlots})
+  --model-slots N    model requests in flight at a time, over all providers (${limits.modelSlots})
+  --command-slots N  commands of agents that run at a time (${limits.commandSlotsPerCore} for each core)
 Started by Roost's clients; "roost" is the command for people.
 `;
 
@@ -55,6 +56,8 @@ interface Asked {
   readonly store: string;
   readonly idleMs: number;
   readonly modelSlots: number;
+  /** Null: by the cores of this machine. */
+  readonly commandSlots: number | null;
   readonly selfTest: boolean;
   readonly version: boolean;
   readonly help: boolean;
@@ -69,6 +72,7 @@ function parse(args: readonly string[]): Asked | string {
         store: { type: 'string' },
         'idle-ms': { type: 'string' },
         'model-slots': { type: 'string' },
+        'command-slots': { type: 'string' },
         'self-test': { type: 'boolean', default: false },
         version: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
@@ -77,15 +81,20 @@ function parse(args: readonly string[]): Asked | string {
     const idleMs = Number(values['idle-ms'] ?? limits.idleExitMs);
     if (!Number.isSafeInteger(idleMs) || idleMs < 0) return '--idle-ms needs a number of milliseconds.';
     const modelSlots = Number(values['model-slots'] ?? limits.modelSlots);
-    if (!Number.isSafeInteger(modelSlots) || modelSlots < 1) return '--model-slots needs a number from 1 on.';
+    if (!isCount(modelSlots)) return '--model-slots needs a number from 1 on.';
+    const commands = values['command-slots'];
+    const commandSlots = commands === undefined ? null : Number(commands);
+    if (commandSlots !== null && !isCount(commandSlots)) return '--command-slots needs a number from 1 on.';
     const store =
       values.store ?? defaultStore({ platform: process.platform, env: process.env, home: os.homedir() });
     const { version, help } = values;
-    return { store, idleMs, modelSlots, selfTest: values['self-test'], version, help };
+    return { store, idleMs, modelSlots, commandSlots, selfTest: values['self-test'], version, help };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && 1 <= value;
 
 /** Takes the store, opens the door, and stays until there is nothing to do or somebody ends it. */
 async function serve(asked: Asked, output: Output): Promise<void> {
@@ -108,6 +117,7 @@ async function serve(asked: Asked, output: Output): Promise<void> {
     commandFolder: paths.installCommand(directory, ownCli()),
     log,
     modelSlots: asked.modelSlots,
+    commandSlots: asked.commandSlots,
     shutdown: () => life.leave('a client asked for it'),
   });
 

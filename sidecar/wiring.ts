@@ -41,6 +41,8 @@ export interface WireOptions {
   readonly log: Log;
   /** Model requests in flight at a time. */
   readonly modelSlots: number;
+  /** Commands that run at a time; null: by the cores of this machine. */
+  readonly commandSlots: number | null;
   /** A client asked for the end. */
   readonly shutdown: () => void;
 }
@@ -104,7 +106,7 @@ export function wire(options: WireOptions): Wired {
     },
     {
       modelSlots: options.modelSlots,
-      commandSlots: limits.commandSlotsPerCore * os.availableParallelism(),
+      commandSlots: options.commandSlots ?? limits.commandSlotsPerCore * os.availableParallelism(),
       defaultModel: null,
     },
   );

@@ -30,9 +30,13 @@ import { agentRow, changeRow, entryRow, requestRow, turnRow } from '../store/sam
 export const nonce = 'a'.repeat(64);
 
 /** Waits for a condition; the error says which one never came. */
-export async function until(what: string, holds: () => boolean, withinMs = 5_000): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  withinMs = 5_000,
+): Promise<void> {
   const endMs = performance.now() + withinMs;
-  while (!holds()) {
+  while (!(await holds())) {
     if (endMs < performance.now()) assert.fail(`never came: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

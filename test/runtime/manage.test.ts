@@ -103,25 +103,30 @@ test('raising a budget wakes who waited for it and answers the question to the p
   assert.deepEqual(world.bugs, []);
 });
 
-test('depth 5 by fan-out 3 on one slot finishes: no slot is held while waiting (I5, case 167)', () => {
-  const world = new World({
-    slots: { modelSlots: 1 },
-    answer: (items) => {
-      const first = items.find((item) => item.kind === 'user');
-      const depth = Number(/depth (\d)/.exec(first?.kind === 'user' ? first.text : '')?.[1]);
-      const { results } = lastOf(items);
-      if (depth === 5 || results.length === 2) return 'done';
-      const tasks = [1, 2, 3].map(() => ({ task: `depth ${depth + 1}` }));
-      return results.length === 0 ? [['spawn_agent', { tasks }]] : [['wait_agent', {}]];
-    },
+for (const [fanOut, modelSlots] of [
+  [3, 1],
+  [10, 3],
+] as const) {
+  const agents = [0, 1, 2, 3, 4].reduce((sum, level) => sum + fanOut ** level, 0);
+  test(`depth 5 by fan-out ${fanOut} on ${modelSlots} slots finishes, ${agents} agents: no slot is held while waiting (I5, case 167)`, () => {
+    const world = new World({
+      slots: { modelSlots },
+      answer: (items) => {
+        const first = items.find((item) => item.kind === 'user');
+        const depth = Number(/depth (\d)/.exec(first?.kind === 'user' ? first.text : '')?.[1]);
+        const { results } = lastOf(items);
+        if (depth === 5 || results.length === 2) return 'done';
+        const tasks = Array.from({ length: fanOut }, () => ({ task: `depth ${depth + 1}` }));
+        return results.length === 0 ? [['spawn_agent', { tasks }]] : [['wait_agent', {}]];
+      },
+    });
+    const { agent } = world.start('depth 1');
+    world.run(10_000_000);
+    const row = world.open.reads.agent(agent);
+    assert.deepEqual([row?.branch.agents, row?.branch.done, row?.outcome], [agents, agents, 'done']);
+    assert.deepEqual(world.bugs, []);
   });
-  const { agent } = world.start('depth 1');
-  world.run(1_000_000);
-  const row = world.open.reads.agent(agent);
-  assert.equal(row?.branch.agents, 1 + 3 + 9 + 27 + 81);
-  assert.equal(row?.branch.done, row?.branch.agents);
-  assert.deepEqual(world.bugs, []);
-});
+}
 
 test('sixty agents meet one limit: allowing all sixty raises it once, and no other limit', () => {
   const world = new World({
