@@ -87,11 +87,9 @@ function dispatch(
     case 'close':
       return lifecycle.close(context, command);
     case 'delete':
-      return trash.remove(context, command);
     case 'restore':
-      return trash.restore(context, command);
     case 'trash':
-      return trash.list(context);
+      return trash.dispatch(context, command);
     case 'turns':
       return lifecycle.turns(context, command);
     case 'rewind':

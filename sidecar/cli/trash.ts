@@ -15,21 +15,33 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 /** Branches asked for at a time. */
 const pageRows = 200;
 
-export async function remove(context: Context, command: Of<'delete'>): Promise<number> {
+/** The commands about the trash. */
+export function dispatch(context: Context, command: Of<'delete' | 'restore' | 'trash'>): Promise<number> {
+  switch (command.kind) {
+    case 'delete':
+      return remove(context, command);
+    case 'restore':
+      return restore(context, command);
+    case 'trash':
+      return list(context);
+  }
+}
+
+async function remove(context: Context, command: Of<'delete'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const done = await context.session.call('agent/delete', { agent: id, key: context.key ?? newKey() });
   await context.printer.print({ type: 'deleted', agent: id, ...done });
   return 0;
 }
 
-export async function restore(context: Context, command: Of<'restore'>): Promise<number> {
+async function restore(context: Context, command: Of<'restore'>): Promise<number> {
   const { id } = await findTrashed(context.session, command.agent);
   const done = await context.session.call('agent/restore', { agent: id, key: context.key ?? newKey() });
   await context.printer.print({ type: 'restored', agent: id, ...done });
   return 0;
 }
 
-export async function list({ session, printer }: Context): Promise<number> {
+async function list({ session, printer }: Context): Promise<number> {
   for await (const row of inTrash(session)) await printer.print({ type: 'trash', ...row });
   return 0;
 }
