@@ -18,9 +18,10 @@ export function onCheckpointRestore(
   const { checkpoint, paths, key } = params;
   const { rt } = step;
   step.after(() =>
-    rt.checkpoints.restore({ checkpoint, paths }, (restored) =>
-      rt.post({ kind: 'checkpointRestored', key, event: restored, reply }),
-    ),
+    rt.checkpoints.restore({ checkpoint, paths }, (event) => {
+      if (event.kind === 'file') rt.post({ kind: 'fileRestored', path: event.path, after: event.after });
+      else rt.post({ kind: 'checkpointRestored', key, event, reply });
+    }),
   );
 }
 
@@ -32,13 +33,12 @@ function answerOf(step: Step, key: string): CheckpointRestored | null {
   return answer;
 }
 
-/** A file is as it was, or all are. */
+/** All files are as they were. */
 export function onCheckpointRestored(
   step: Step,
   restored: Extract<RuntimeEvent, { kind: 'checkpointRestored' }>,
 ): void {
   const { key, event, reply } = restored;
-  if (event.kind === 'file') return followFile(step, event.path, event.after);
   if (event.kind === 'failed') return refuse(step, reply, event.code, event.message);
   const value = answerOf(step, key) ?? event.result;
   if (value === event.result)
@@ -47,7 +47,10 @@ export function onCheckpointRestored(
 }
 
 /** Undecided changes of agents that wrote the file in place are now what is left of them: often nothing. */
-function followFile(step: Step, path: string, after: Uint8Array | null): void {
+export function onFileRestored(
+  step: Step,
+  { path, after }: Extract<RuntimeEvent, { kind: 'fileRestored' }>,
+): void {
   for (const change of step.store.range('change.file', [0, path], { limit: limits.overlapsLooked })) {
     if (change.isolation === 'worktree' || verdictOnItsWay(step, change.id)) continue;
     const before = bytesOf(step, change.after);

@@ -72,13 +72,15 @@ export type RuntimeEvent =
   | { readonly kind: 'callEnd'; readonly call: CallId; readonly outcome: ToolOutcome }
   | { readonly kind: 'verdictPlanned'; readonly verdict: number; readonly plan: ReviewPlan }
   | { readonly kind: 'verdictWritten'; readonly verdict: number; readonly done: ReviewDone }
-  /** A checkpoint that is being restored: a file, or the end. */
+  /** The end of a restore. */
   | {
       readonly kind: 'checkpointRestored';
       readonly key: string;
-      readonly event: RestoreEvent;
+      readonly event: Exclude<RestoreEvent, { kind: 'file' }>;
       readonly reply: Reply<Result<'checkpoint/restore'>>;
     }
+  /** One file of a restore is as it was. It answers nobody. */
+  | { readonly kind: 'fileRestored'; readonly path: string; readonly after: Uint8Array | null }
   /** A client that offers secrets came, or gave a key: agents that wait for a key look again. */
   | { readonly kind: 'keys' }
   /** A window says which of its editor's models may be asked: agents that wait for one look again, from this id on. */

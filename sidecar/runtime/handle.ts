@@ -10,7 +10,7 @@ import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
-import { onCheckpointRestore, onCheckpointRestored } from './checkpoints.ts';
+import { onCheckpointRestore, onCheckpointRestored, onFileRestored } from './checkpoints.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
 import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
@@ -61,6 +61,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onTold(step, event);
     case 'checkpointRestored':
       return onCheckpointRestored(step, event);
+    case 'fileRestored':
+      return onFileRestored(step, event);
     case 'lend':
       return onLend(step, event.call, event.lent);
     case 'alarm':
