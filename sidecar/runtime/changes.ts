@@ -6,7 +6,7 @@ import { must } from '../core/assert.ts';
 import { agentId, changeId } from '../protocol/ids.ts';
 import type { ChangeRow } from '../protocol/change.ts';
 import type { Touched } from '../ports.ts';
-import { overlapNote, overlapsOf, tellOthers } from './overlaps.ts';
+import { othersAt, overlapNote, overlapsOf, tellOthers } from './overlaps.ts';
 import type { Step } from './step.ts';
 
 /** The bytes of a blob; null for none. */
@@ -45,6 +45,7 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
     }
     return null;
   }
+  if (open === undefined && isOfOthers(step, agent, touched.path, afterHash)) return null;
   const kind = before === null ? 'create' : touched.after === null ? 'delete' : 'edit';
   const after = blobOf(step, touched.after);
   const doubt = doubtOf(step, touched);
@@ -89,6 +90,17 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   agent.changes += 1;
   const change = must(step.store.get('change', id), 'a change that was inserted is there', { id });
   return overlapNote(step, agent, change);
+}
+
+/**
+ * Whether a file stands exactly as the undecided change of another agent left it. A command whose folder was looked at
+ * before a crash and after it sees what others wrote meanwhile, and that is theirs.
+ */
+function isOfOthers(step: Step, agent: AgentRecord, path: string, afterHash: string): boolean {
+  if (agent.isolation !== 'shared') return false;
+  return othersAt(step, agent.id, path).some(
+    (other) => other.isolation === 'shared' && other.afterHash === afterHash,
+  );
 }
 
 /** Whose work it may be besides the agent's, in words for a person. */
