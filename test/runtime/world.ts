@@ -23,6 +23,10 @@ export interface WorldOptions {
   readonly paced?: boolean;
 }
 
+/** Two files have the same name here exactly when their bytes are the same. */
+const nameOfBytes = (bytes: Uint8Array | null): string =>
+  bytes === null ? '' : Buffer.from(bytes).toString('hex');
+
 interface Task {
   readonly atMs: number;
   readonly order: number;
@@ -219,7 +223,13 @@ export class World {
         detail: () => undefined,
         plan: () => undefined,
         write: () => undefined,
-        measure: () => ({ added: 0, removed: 0, ranges: '', beforeHash: '', afterHash: '' }),
+        measure: (before, after) => ({
+          added: 0,
+          removed: 0,
+          ranges: '',
+          beforeHash: nameOfBytes(before),
+          afterHash: nameOfBytes(after),
+        }),
         rebase: ({ base }) => base,
       },
       scout: { look: (_folder, post) => void this.at(1, () => post(this.knowledge)) },
