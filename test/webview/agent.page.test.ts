@@ -370,6 +370,19 @@ test('requests: a button or a key answers once, what cannot be applied is said',
   await view.close();
 });
 
+test('files of a project are allowed or denied; a turn in quarantine goes on or is given up', async () => {
+  const host = new AgentHost();
+  const requests = [request(1, { kind: 'trust', title: 'Trust 1 file' }), request(2, { kind: 'quarantine' })];
+  host.add(1, [said(1, 'go')], { requests }, { phase: 'waiting', why: 'approval' });
+  const view = await openAgent(host);
+  const buttons = (id: number): Promise<string[]> =>
+    view.page.locator(`.card[data-request="${id}"] button`).allInnerTexts();
+  await view.page.locator('.card').nth(1).waitFor();
+  assert.deepEqual((await buttons(1)).slice(0, 2), ['Allow', 'Deny']);
+  assert.deepEqual((await buttons(2)).slice(0, 2), ['Go On', 'Give Up']);
+  await view.close();
+});
+
 test('case 210: requests alike are answered together; one is denied with its reason', async () => {
   const host = new AgentHost();
   const alike = [1, 2, 3].map((id) => request(id, { cluster: 'npm test' }));

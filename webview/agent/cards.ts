@@ -84,7 +84,8 @@ export class Cards {
     if (isFreeText(request)) return this.#drawText(request, state, 'request.answer');
     if (state.phase === 'denying') return this.#drawText(request, state, 'request.reason');
     if (0 < request.choices.length) return this.#drawChoices(request);
-    const decides = request.kind === 'approval';
+    // What is asked about is done or not; all else is about whether the turn goes on.
+    const decides = request.kind === 'approval' || request.kind === 'trust';
     const alike = this.#alike(request);
     return html`<div class="buttons">
       <button class="primary" @click=${() => this.#send(request, { kind: 'allow' })}>
