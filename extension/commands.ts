@@ -10,7 +10,7 @@ import type { Ctx } from './ctx.ts';
 import { limits } from './limits.ts';
 import { chooseModel, offerKey, setKey } from './models.ts';
 import type { Panels } from './panels.ts';
-import { pickAgent, pickWorkspace, sure } from './pick.ts';
+import { pickAgent, pickAgentRow, pickWorkspace, sure } from './pick.ts';
 import { settings } from './settings.ts';
 import { counted, scriptedLabel } from './words.ts';
 import { agentOf, field, numberField, textField } from './targets.ts';
@@ -147,9 +147,8 @@ async function askCount(): Promise<number | undefined> {
 }
 
 async function send(ctx: Ctx, given: unknown): Promise<void> {
-  const agent = await namedOrPicked(ctx, given, t('Send to which agent?'));
-  if (agent === undefined) return;
-  const row = typeof agent === 'number' ? await ctx.connection.call('agent/get', { agent }) : agent;
+  const row = await pickAgentRow(ctx, given, t('Send to which agent?'));
+  if (row === undefined) return;
   const text =
     textField(given, 'text') ??
     (await vscode.window.showInputBox({ title: row.name, prompt: t('Message'), ignoreFocusOut: true }));
@@ -178,9 +177,8 @@ async function askDelivery(): Promise<Delivery | undefined> {
 /** This agent, or it and all below it; a branch says how many before it stops them (case 202). */
 async function stop(ctx: Ctx, given: unknown, branch: boolean): Promise<unknown> {
   const title = branch ? t('Stop which agent and all below it?') : t('Stop which agent?');
-  const agent = await namedOrPicked(ctx, given, title);
-  if (agent === undefined) return undefined;
-  const row = typeof agent === 'number' ? await ctx.connection.call('agent/get', { agent }) : agent;
+  const row = await pickAgentRow(ctx, given, title);
+  if (row === undefined) return undefined;
   const active = row.branch.running + row.branch.waiting;
   if (branch && 1 < active && field(given, 'sure') !== true) {
     if (!(await sure(t('Stop {0} and its branch: {1} agents?', row.name, active), t('Stop {0}', active))))
@@ -223,14 +221,6 @@ async function stopAll(ctx: Ctx, given: unknown): Promise<unknown> {
 function sayStopped(stopped: number): void {
   const text = counted(stopped, t('Roost: stopped 1 agent'), t('Roost: stopped {0} agents', stopped));
   vscode.window.setStatusBarMessage(text, limits.sayMs);
-}
-
-async function namedOrPicked(
-  ctx: Ctx,
-  given: unknown,
-  title: string,
-): Promise<AgentId | AgentRow | undefined> {
-  return agentOf(given) ?? (await pickAgent(ctx, title));
 }
 
 /** The invariants of the store, checked without changing anything; the findings go to the log. */

@@ -35,10 +35,7 @@ async function deleteBranch(ctx: Ctx, given: unknown): Promise<unknown> {
     t('{0} is in the trash.', row.name),
     t('{0} and its branch are in the trash: {1} agents.', row.name, done.agents),
   );
-  const undo = t('Undo');
-  void vscode.window.showInformationMessage(text, undo).then((choice) => {
-    if (choice === undo) void vscode.commands.executeCommand('roost.restore', { agent: row.id });
-  });
+  sayDone(text, { command: 'roost.restore', given: { agent: row.id } });
   return done;
 }
 
@@ -92,9 +89,14 @@ async function rewind(ctx: Ctx, given: unknown): Promise<unknown> {
   const done = await ctx.connection.call('agent/rewind', { ...params, key: ctx.key() });
   const { from } = done;
   const text = t('{0} goes on from there with its next message. Files are as they are.', row.name);
-  const undo = t('Undo');
-  void vscode.window.showInformationMessage(text, ...(from === null ? [] : [undo])).then((choice) => {
-    if (choice === undo) void vscode.commands.executeCommand('roost.rewind', { agent: row.id, turn: from });
-  });
+  sayDone(text, from === null ? null : { command: 'roost.rewind', given: { agent: row.id, turn: from } });
   return done;
+}
+
+/** Says what was done, with a button for the command that takes it back; null: nothing does. */
+function sayDone(text: string, undo: { readonly command: string; readonly given: object } | null): void {
+  const label = t('Undo');
+  void vscode.window.showInformationMessage(text, ...(undo === null ? [] : [label])).then((choice) => {
+    if (choice === label && undo !== null) void vscode.commands.executeCommand(undo.command, undo.given);
+  });
 }

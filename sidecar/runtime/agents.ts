@@ -1,11 +1,12 @@
 // What clients do to agents: start one, send to one, stop one or a branch.
 
-import { modeBelow } from '../core/knowledge.ts';
+import { modeBelow, type Revision } from '../core/knowledge.ts';
 import type { AgentRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import type { ErrorCode } from '../protocol/errors.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
 import type { Params, Result } from '../protocol/methods.ts';
+import { answerTo, keepAnswer } from './answered.ts';
 import { openCall } from './calls.ts';
 import type { ClientEvent, Reply, RuntimeEvent } from './event.ts';
 import { hasRoom } from './inbox.ts';
@@ -45,17 +46,11 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     const first = step.store.range('turn.agent', [known.id], { limit: 1 })[0];
     return accept(step, reply, known, first?.id ?? 0);
   }
-  const problem = startProblem(step, params);
-  if (problem !== null) return refuse(step, reply, problem.code, problem.message);
-  const parent = params.parent === undefined ? null : step.agent(params.parent);
-  const place = placeOf(step, params.workspace);
-  const pinned = pinProfile(step, pinWish(place, params));
-  const schema = pinned === null ? 0 : pinSchema(step, params.schema, pinned.blob);
+  const plan = planStart(step, params);
+  if ('code' in plan) return refuse(step, reply, plan.code, plan.message);
+  const { parent, place, blob, revision, model } = plan;
+  const schema = pinSchema(step, params.schema, blob);
   if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
-  if (pinned === null) return; // startProblem has spoken
-  const { revision } = pinned;
-  const model = modelFor(step, { named: params.model ?? null, revision, parent });
-  if (model === null) return;
   const wanted = params.name ?? nameFrom(params.text);
   const { agent, turn } = bear(step, {
     parent: parent?.id ?? 0,
@@ -64,7 +59,7 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     sender: callerOf(step, event),
     born: turnOfCaller(step, event, parent?.id ?? 0),
     schema,
-    profile: pinned.blob,
+    profile: blob,
     model,
     isolation: params.isolation ?? landing(step, parent, { place, revision }),
     mode: params.mode ?? (parent === null ? (revision.mode ?? 'ask') : modeBelow(parent.mode, revision.mode)),
@@ -95,7 +90,18 @@ function pinWish(place: number, { profile, isolation, model, mode }: Params<'age
   return { place, name: profile ?? null, choices };
 }
 
-function startProblem(step: Step, params: Params<'agent/start'>): Problem | null {
+/** What an agent that may be started is made of. */
+interface StartPlan {
+  readonly parent: AgentRecord | null;
+  /** Row of `place`. */
+  readonly place: number;
+  /** Blob of its profile's revision. */
+  readonly blob: number;
+  readonly revision: Revision;
+  readonly model: string;
+}
+
+function planStart(step: Step, params: Params<'agent/start'>): StartPlan | Problem {
   const text = textProblem(params.text);
   if (text !== null) return text;
   if (params.name !== undefined && !/^[\w.-]{1,60}$/.test(params.name)) {
@@ -114,33 +120,37 @@ function startProblem(step: Step, params: Params<'agent/start'>): Problem | null
     }
   }
   const place = placeOf(step, params.workspace);
-  const profile = pinProfile(step, pinWish(place, params));
-  if (profile === null) {
+  const pinned = pinProfile(step, pinWish(place, params));
+  if (pinned === null) {
     return {
       code: 'profile/unknown',
       message: `There is no profile "${params.profile ?? ''}" for ${params.workspace}. There are: ${profileNames(step, place)}.`,
     };
   }
-  const named = params.model ?? null;
-  if (params.parent !== undefined) {
-    const parent = step.findAgent(params.parent);
-    if (parent === undefined)
-      return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
-    const standing = standingProblem(step, parent);
-    if (standing !== null) return standing;
-    const spawn = spawnProblem(step, parent, 1);
-    if (spawn !== null) return { code: 'budget/spent', message: spawn };
-    const model = modelFor(step, { named, revision: profile.revision, parent });
-    const problem = model === null ? null : childModelProblem(step, model);
-    if (problem !== null) return { code: 'model/unknown', message: problem };
-  } else if (modelFor(step, { named, revision: profile.revision, parent: null }) === null) {
+  const parent = params.parent === undefined ? null : step.findAgent(params.parent);
+  if (parent === undefined)
+    return { code: 'agent/unknown', message: `There is no agent ${params.parent} to be the parent.` };
+  const above = parent === null ? null : parentProblem(step, parent);
+  if (above !== null) return above;
+  const { blob, revision } = pinned;
+  const model = modelFor(step, { named: params.model ?? null, revision, parent });
+  if (model === null) {
     return {
       code: 'model/unknown',
       message:
         'No model is chosen. Name one as provider/model: the setting roost.model, ROOST_MODEL, or --model.',
     };
   }
-  return null;
+  const lent = parent === null ? null : childModelProblem(step, model);
+  return lent === null ? { parent, place, blob, revision, model } : { code: 'model/unknown', message: lent };
+}
+
+/** Why an agent may not have one more child; null when it may. */
+function parentProblem(step: Step, parent: AgentRecord): Problem | null {
+  const standing = standingProblem(step, parent);
+  if (standing !== null) return standing;
+  const spawn = spawnProblem(step, parent, 1);
+  return spawn === null ? null : { code: 'budget/spent', message: spawn };
 }
 
 export function textProblem(text: string): Problem | null {
@@ -202,7 +212,7 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
     });
     interruptWaits(step, agent);
     const value: Result<'agent/send'> = { turn: turnId(agent.turn), state: 'steered' };
-    step.store.insert('answered', { key: params.key, answer: JSON.stringify(value), at: step.nowMs });
+    keepAnswer(step, params.key, value);
     return void step.after(() => reply({ ok: true, value }));
   }
   if (agent.queued >= limits.queuedTurns) {
@@ -224,11 +234,8 @@ export function onSend(step: Step, event: Extract<ClientEvent, { kind: 'agent/se
 
 /** The answer to a key that was used before: the message is not sent twice. A steer has its own, also when it came too late. */
 function sentBefore(step: Step, key: string): Result<'agent/send'> | null {
-  const steered = step.store.range('answered.key', [key], { limit: 1 })[0];
-  if (steered !== undefined) {
-    const answer: Result<'agent/send'> = JSON.parse(steered.answer);
-    return answer;
-  }
+  const steered = answerTo<Result<'agent/send'>>(step, key);
+  if (steered !== null) return steered;
   const turn = step.store.range('turn.key', [key], { limit: 1 })[0];
   return turn === undefined
     ? null

@@ -8,6 +8,7 @@ import type { AgentRecord } from '../core/rows.ts';
 import { agentId } from '../protocol/ids.ts';
 import type { BranchDone } from '../protocol/methods.ts';
 import { refuse } from './agents.ts';
+import { answerTo } from './answered.ts';
 import type { ClientEvent } from './event.ts';
 import { limits } from './limits.ts';
 import { topOfTrash, type Problem } from './standing.ts';
@@ -72,12 +73,9 @@ const isDelete = (walk: WalkRecord): boolean => walk.kind === 'delete';
 
 function restoreProblem(step: Step, agent: AgentRecord): Problem | null {
   const { name } = agent;
-  if (step.lineage(agent.id).every((each) => each.trash === 0))
-    return { code: 'trash/none', message: `${name} is not in the trash.` };
-  const above = step
-    .lineage(agent.id)
-    .slice(1)
-    .find((each) => each.trash !== 0);
+  const trashed = step.lineage(agent.id).filter((each) => each.trash !== 0);
+  if (trashed.length === 0) return { code: 'trash/none', message: `${name} is not in the trash.` };
+  const above = trashed.find((each) => each.id !== agent.id);
   if (above !== undefined) {
     const top = topOfTrash(step, above);
     const message = `${top.name}, above ${name}, is in the trash too. Restore ${top.name} first ("roost restore ${top.id}").`;
@@ -105,9 +103,8 @@ function giveUp(step: Step, walk: WalkRecord): void {
 function begin(step: Step, event: BranchEvent, kind: WalkRecord['kind']): AgentRecord | null {
   const { params, reply } = event;
   const agent = step.findAgent(params.agent);
-  const answered = step.store.range('answered.key', [params.key], { limit: 1 })[0];
-  if (answered !== undefined) {
-    const value: BranchDone = JSON.parse(answered.answer);
+  const value = answerTo<BranchDone>(step, params.key);
+  if (value !== null) {
     step.after(() => reply({ ok: true, value }));
     return null;
   }

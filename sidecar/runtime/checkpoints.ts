@@ -2,6 +2,7 @@
 
 import type { CheckpointRestored } from '../protocol/checkpoint.ts';
 import { refuse } from './agents.ts';
+import { answerTo, keepAnswer } from './answered.ts';
 import { bytesOf, recordTouched, verdictOnItsWay } from './changes.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { limits } from './limits.ts';
@@ -13,7 +14,7 @@ export function onCheckpointRestore(
   event: Extract<ClientEvent, { kind: 'checkpoint/restore' }>,
 ): void {
   const { params, reply } = event;
-  const known = answerOf(step, params.key);
+  const known = answerTo<CheckpointRestored>(step, params.key);
   if (known !== null) return void step.after(() => reply({ ok: true, value: known }));
   const { checkpoint, paths, key } = params;
   const { rt } = step;
@@ -25,14 +26,6 @@ export function onCheckpointRestore(
   );
 }
 
-/** The answer to a key that was used before: a client that lost its connection asks again. */
-function answerOf(step: Step, key: string): CheckpointRestored | null {
-  const row = step.store.range('answered.key', [key], { limit: 1 })[0];
-  if (row === undefined) return null;
-  const answer: CheckpointRestored = JSON.parse(row.answer);
-  return answer;
-}
-
 /** All files are as they were. */
 export function onCheckpointRestored(
   step: Step,
@@ -40,9 +33,9 @@ export function onCheckpointRestored(
 ): void {
   const { key, event, reply } = restored;
   if (event.kind === 'failed') return refuse(step, reply, event.code, event.message);
-  const value = answerOf(step, key) ?? event.result;
-  if (value === event.result)
-    step.store.insert('answered', { key, answer: JSON.stringify(value), at: step.nowMs });
+  const known = answerTo<CheckpointRestored>(step, key);
+  const value = known ?? event.result;
+  if (known === null) keepAnswer(step, key, value);
   step.after(() => reply({ ok: true, value }));
 }
 

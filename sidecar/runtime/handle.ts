@@ -200,9 +200,10 @@ export function agentOf(store: Store, event: RuntimeEvent): number {
     event.kind === 'prepared' ||
     event.kind === 'touched' ||
     event.kind === 'callEnd' ||
-    event.kind === 'spawnMore'
+    event.kind === 'spawnMore' ||
+    event.kind === 'interruptMore'
   ) {
     return store.get('call', event.call)?.agent ?? 0;
   }
-  return event.kind === 'interruptMore' ? (store.get('call', event.call)?.agent ?? 0) : 0;
+  return 0;
 }

@@ -12,6 +12,7 @@ import { firstLine } from '../core/text.ts';
 import { turnId } from '../protocol/ids.ts';
 import type { Result } from '../protocol/methods.ts';
 import { refuse } from './agents.ts';
+import { answerTo, keepAnswer } from './answered.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
 import { briefOf } from './jobs.ts';
@@ -28,11 +29,8 @@ export function onRewind(step: Step, event: Extract<ClientEvent, { kind: 'agent/
   const { params, reply } = event;
   const agent = step.findAgent(params.agent);
   if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${params.agent}.`);
-  const known = step.store.range('answered.key', [params.key], { limit: 1 })[0];
-  if (known !== undefined) {
-    const moved: Moved = JSON.parse(known.answer);
-    return stopOrphans(step, agent, { moved, stopped: 0, reply });
-  }
+  const known = answerTo<Moved>(step, params.key);
+  if (known !== null) return stopOrphans(step, agent, { moved: known, stopped: 0, reply });
   const goal = goalOf(step, agent, params.turn);
   if ('code' in goal) return refuse(step, reply, goal.code, goal.message);
   const standing = standingProblem(step, agent);
@@ -45,7 +43,7 @@ export function onRewind(step: Step, event: Extract<ClientEvent, { kind: 'agent/
   const from = agent.last === 0 ? null : turnId(agent.last);
   const moved: Moved = { turn: turnId(goal.id), from };
   if (goal.id !== agent.last) goTo(step, agent, goal);
-  step.store.insert('answered', { key: params.key, answer: JSON.stringify(moved), at: step.nowMs });
+  keepAnswer(step, params.key, moved);
   stopOrphans(step, agent, { moved, stopped, reply });
 }
 

@@ -132,8 +132,9 @@ export interface Ending {
  */
 export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   const turn = agent.turn;
-  const said = ending.outcome === 'done' ? '' : head(ending.text, limits.briefChars);
-  const last = step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: said });
+  const isDone = ending.outcome === 'done';
+  const said = head(ending.text, limits.briefChars);
+  const last = step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: isDone ? '' : said });
   const told = agent.parent === 0 ? 0 : addOutcome(step, agent, turn, ending.outcome);
   const result = resultOf(step, agent);
   step.store.update('turn', turn, {
@@ -142,7 +143,7 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
     told,
     stretch: agent.stretch,
     ...(result === null ? {} : { result }),
-    brief: ending.outcome === 'done' && ending.answer !== 0 ? '' : head(ending.text, limits.briefChars),
+    brief: isDone && ending.answer !== 0 ? '' : said,
     answer: ending.answer,
     last,
     bytes: agent.bytes,

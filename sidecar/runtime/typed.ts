@@ -5,7 +5,6 @@
 // limits.resultTries, after which the turn has failed. What was accepted is named by its call until the turn ends, and
 // a steer that is read after it makes it superseded: it answers less than what was asked.
 
-import { must } from '../core/assert.ts';
 import { readSchema, type ResultSchema } from '../core/schema.ts';
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
@@ -18,6 +17,7 @@ import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
 import { sharedBlob } from './shared.ts';
 import type { Step } from './step.ts';
+import { schemaIn } from './transcript.ts';
 
 /** The blob of a schema that comes with a task; 0: none came. A text: why it cannot be taken. `profile`: who is asked. */
 export function pinSchema(
@@ -105,9 +105,7 @@ function schemaOf(step: Step, blob: number): ResultSchema {
   const { schemas } = step.rt;
   const known = schemas.get(blob);
   if (known !== undefined) return known;
-  const json: JsonObject = JSON.parse(
-    must(step.store.blobText(blob), 'a result schema is in the store', { blob }),
-  );
+  const json: JsonObject = JSON.parse(schemaIn(step.store, blob));
   const read = readSchema(json, limits);
   if (typeof read === 'string') throw new Error(`A schema that was taken cannot be read: ${read}`);
   // After the commit: the blob of a step that is rolled back may be another's later.

@@ -10,6 +10,7 @@ import type { WalkRecord } from '../core/branchRows.ts';
 import type { AgentRecord } from '../core/rows.ts';
 import { must } from '../core/assert.ts';
 import type { BranchDone } from '../protocol/methods.ts';
+import { keepAnswer } from './answered.ts';
 import { undecided } from './changes.ts';
 import type { Reply } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
@@ -144,7 +145,7 @@ function finish(step: Step, walk: Walk, replies: readonly Reply<BranchDone>[]): 
   if (top !== undefined && walk.kind === 'restore') outOfTrash(step, top);
   const agents = top?.bAgents ?? 0;
   const value: BranchDone = { agents, stopped: walk.stopped, name: top?.name ?? '' };
-  step.store.insert('answered', { key: walk.key, answer: JSON.stringify(value), at: step.nowMs });
+  keepAnswer(step, walk.key, value);
   // Worktrees of closed agents go when nothing of them would be lost.
   if (walk.kind !== 'restore') step.after(() => step.rt.trees.sweep());
   step.after(() => {

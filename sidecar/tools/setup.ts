@@ -18,7 +18,7 @@ export interface SetupRunner {
 }
 
 /** The variables that name a call and its agent. */
-export const ownVariables = (job: ToolJob): Record<string, string> => ({
+const ownVariables = (job: ToolJob): Record<string, string> => ({
   ROOST_CALL: String(job.call),
   ROOST_AGENT: String(job.agent),
   ROOST_PARENT: String(job.parent ?? ''),
@@ -33,12 +33,8 @@ export function askerOf(runner: SetupRunner, job: ToolJob, allowed: string | nul
   };
 }
 
-async function run(
-  { commands, environment }: SetupRunner,
-  job: ToolJob,
-  setup: SetupJob,
-  doing: Doing,
-): Promise<CommandEnd> {
+async function run(runner: SetupRunner, job: ToolJob, setup: SetupJob, doing: Doing): Promise<CommandEnd> {
+  const { commands } = runner;
   const { command, directory } = setup;
   let name = setup.record;
   // Each record whose claim recovery has won belongs to a start that never was; the next has a claim of its own.
@@ -48,20 +44,50 @@ async function run(
     name += '1';
   }
   await setup.starting(originOf(commands));
-  const env = environment();
-  const own = { ...ownVariables(job), ...setup.env };
-  const dueSeconds = Math.ceil((Date.now() + limits.setupMs) / 1000);
-  const task = { command, directory, env: own, dueSeconds };
-  return await (commands?.start(name, task, { ...doing, env, runMs: limits.setupMs }) ??
-    runDirectly({ command, directory, env: { ...env, ...own }, runMs: limits.setupMs }, doing));
+  return await startCommand(
+    runner,
+    { job, record: name, command, directory, env: setup.env, runMs: limits.setupMs },
+    doing,
+  );
 }
 
-function originOf(commands: Commands | null): string | null {
+/** What `resume` is asked with after a crash; null: commands have no records here. */
+export function originOf(commands: Commands | null): string | null {
   try {
     return commands?.origin() ?? null;
   } catch {
+    // The disk is full or the folder cannot be made: the command runs without a record.
     return null;
   }
+}
+
+export interface Start {
+  readonly job: ToolJob;
+  /** Name of the command's record. */
+  readonly record: string;
+  readonly command: string;
+  readonly directory: string;
+  /** Variables besides those of every command and those that name its call. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly runMs: number;
+  /** What the record begins with (Commands.remember). */
+  readonly mark?: string;
+}
+
+/** Starts a command with a record, or without one where that cannot be; resolves when it has ended. */
+export function startCommand(
+  { commands, environment }: SetupRunner,
+  { job, record, command, directory, runMs, mark, env: more }: Start,
+  doing: Doing,
+): Promise<CommandEnd> {
+  const env = environment();
+  const own = { ...ownVariables(job), ...more };
+  const dueSeconds = Math.ceil((Date.now() + runMs) / 1000);
+  const task = { command, directory, env: own, dueSeconds, ...(mark === undefined ? {} : { mark }) };
+  return (
+    commands?.start(record, task, { ...doing, env, runMs }) ??
+    runDirectly({ command, directory, env: { ...env, ...own }, runMs }, doing)
+  );
 }
 
 function endOf(end: CommandEnd, doing: Doing): SetupEnd {

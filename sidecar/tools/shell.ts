@@ -12,7 +12,7 @@ import type { Commands } from './command/commands.ts';
 import type { ShellKind } from './command/script.ts';
 import { judge } from './commandLine.ts';
 import { fieldsOf } from './fields.ts';
-import { withSetup } from './setup.ts';
+import { originOf, withSetup } from './setup.ts';
 import { callOf, run, takeUp } from './shellRun.ts';
 import type { RunnerOptions, Wish } from './shellRun.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
@@ -142,15 +142,6 @@ function prepare({ commands, worktrees }: ShellOptions, job: ToolJob): Prepared 
 const sharedStash = /\bgit\b(\s+(-[cC]\s+\S+|-\S+))*\s+stash\b(?!\s+(list|show)\b)/;
 const stashRefused =
   'shell: the stash of git is shared with the person and with all other worktrees, so it is not for you. Commit in your worktree instead, or copy files aside.';
-
-function originOf(commands: Commands | null): string | null {
-  try {
-    return commands?.origin() ?? null;
-  } catch {
-    // The disk is full or the folder cannot be made: the command runs without a record.
-    return null;
-  }
-}
 
 function askOf(job: ToolJob, command: string): Ask {
   const { workspace, isolation } = job.place;

@@ -6,9 +6,8 @@ import type { Watching, Witness } from '../workspace/witness.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import { withNews } from '../workspace/worktreeBase.ts';
 import type { Commands } from './command/commands.ts';
-import { runDirectly } from './command/direct.ts';
 import type { CommandEnd } from './command/watched.ts';
-import { askerOf, ownVariables } from './setup.ts';
+import { askerOf, startCommand } from './setup.ts';
 import type { SetupRunner } from './setup.ts';
 import { outcomeOf } from './shellResult.ts';
 import { failure } from './tool.ts';
@@ -80,13 +79,8 @@ async function start(options: RunnerOptions, wish: Wish, record: string): Promis
   if (made.kind === 'refused') return failure(made.text);
   const { directory, news } = made;
   const watching = wish.writes ? await watched(options, { job, directory, record }) : null;
-  const env = options.environment();
-  const own = { ...ownVariables(job), ...made.env };
-  const dueSeconds = Math.ceil((Date.now() + runMs) / 1000);
-  const task = { command, directory, env: own, dueSeconds, ...(watching && { mark: watching.mark() }) };
-  const end: Promise<CommandEnd> =
-    options.commands?.start(record, task, { ...doing, env, runMs }) ??
-    runDirectly({ command, directory, env: { ...env, ...own }, runMs }, doing);
+  const task = { job, record, command, directory, env: made.env, runMs };
+  const end = startCommand(options, watching === null ? task : { ...task, mark: watching.mark() }, doing);
   watching?.begin();
   const outcome = await withChanges(wish, {
     end: await end,

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Prepared, ToolJob, ToolOutcome } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
 import { trustHash } from '../workspace/knowledge.ts';
-import { shownText } from '../workspace/bytes.ts';
+import { headInBytes, shownText } from '../workspace/bytes.ts';
 import { readWhole } from '../workspace/files.ts';
 import { fieldsOf } from './fields.ts';
 import { failure, refuse, schemaOf } from './tool.ts';
@@ -71,12 +71,8 @@ async function namesBeside(folder: string): Promise<string[]> {
 }
 
 function bounded(text: string, file: string): string {
-  const bytes = Buffer.from(text);
+  const sizeBytes = Buffer.byteLength(text);
   const room = limits.resultBytes - 2_048;
-  if (bytes.length <= room) return text;
-  const head = bytes
-    .subarray(0, room)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '');
-  return `${head}\n[${bytes.length - room} more bytes are in ${file}]`;
+  if (sizeBytes <= room) return text;
+  return `${headInBytes(text, room)}\n[${sizeBytes - room} more bytes are in ${file}]`;
 }

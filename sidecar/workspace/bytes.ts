@@ -33,6 +33,14 @@ export function utf8ByteString(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
+/** At most so many bytes of a text's UTF-8, as a text; a character that the cut goes through is left out. */
+export function headInBytes(text: string, bytes: number): string {
+  return Buffer.from(text)
+    .subarray(0, bytes)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '');
+}
+
 const view = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** The three bytes that some editors put before UTF-8. They are kept, and never shown. */

@@ -12,6 +12,7 @@ import { limits } from '../runtime/limits.ts';
 import { bytesOf, hashOfText, utf8ByteString } from './bytes.ts';
 import { writeWhole } from './files.ts';
 import { git } from './git.ts';
+import { readRecord, writeRecord } from './record.ts';
 import type { Repository } from './repository.ts';
 
 const schema = v.object({
@@ -77,8 +78,7 @@ export function createCheckpointStore(root: string): CheckpointStore {
       const records = await known();
       newest += 1;
       const added = { ...record, id: newest };
-      await mkdir(folder, { recursive: true });
-      await writeWhole(fileOf(folder, added.id), bytesOf(utf8ByteString(JSON.stringify(added))));
+      await writeRecord(fileOf(folder, added.id), added);
       records.push(added);
       return added;
     },
@@ -107,19 +107,10 @@ async function load(folder: string): Promise<CheckpointRecord[]> {
   const records: CheckpointRecord[] = [];
   for (const name of await readdir(folder).catch(() => [])) {
     const text = await readFile(path.join(folder, name), 'utf8').catch(() => '');
-    const record = parsed(text);
+    const record = readRecord(schema, text);
     if (record !== null) records.push(record);
   }
   return records.sort((a, b) => a.id - b.id);
-}
-
-function parsed(text: string): CheckpointRecord | null {
-  try {
-    const result = v.safeParse(schema, JSON.parse(text));
-    return result.success ? result.output : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Those that are too old, and of each folder those beyond the newest ones. */

@@ -20,7 +20,7 @@ import type {
 import { noKnowledge } from '../core/knowledge.ts';
 import { firstLine } from '../core/text.ts';
 import { limits } from '../runtime/limits.ts';
-import { shownText } from './bytes.ts';
+import { headInBytes, shownText } from './bytes.ts';
 import { messageOf, readWhole } from './files.ts';
 import { readFrontmatter } from './frontmatter.ts';
 import { within } from './paths.ts';
@@ -176,18 +176,11 @@ const isImport = (text: string): boolean => /^\s*@(\.\/)?AGENTS\.md\s*$/.test(te
 /** What of a file's text is told: prompts are paid for with each request. */
 function cut(looking: Looking, file: KnownFile & { text: string }): string {
   const room = Math.min(limits.instructionsBytes, looking.instructionsLeft);
-  const bytes = Buffer.from(file.text);
-  looking.instructionsLeft -= Math.min(bytes.length, room);
-  if (bytes.length <= room) return file.text;
-  looking.problem(
-    file.label,
-    `it has ${bytes.length} bytes, and the first ${room} of them are told to agents`,
-  );
-  // A character that the cut went through is left out.
-  const head = bytes
-    .subarray(0, room)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '');
+  const sizeBytes = Buffer.byteLength(file.text);
+  looking.instructionsLeft -= Math.min(sizeBytes, room);
+  if (sizeBytes <= room) return file.text;
+  looking.problem(file.label, `it has ${sizeBytes} bytes, and the first ${room} of them are told to agents`);
+  const head = headInBytes(file.text, room);
   return head === '' ? '' : `${head}\n[roost: the rest of ${file.label} is left out here; read the file]`;
 }
 

@@ -6,8 +6,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import * as v from 'valibot';
-import { bytesOf, utf8ByteString } from './bytes.ts';
-import { writeWhole } from './files.ts';
+import { readRecord, writeRecord } from './record.ts';
 
 const schema = v.object({
   agent: v.number(),
@@ -64,7 +63,7 @@ export function createRecords(root: string): Records {
     read: async (agent) => (await known()).get(agent) ?? null,
     write: async (record) => {
       const records = await known();
-      await writeWhole(recordFile(root, record.agent), bytesOf(utf8ByteString(JSON.stringify(record))));
+      await writeRecord(recordFile(root, record.agent), record);
       records.set(record.agent, record);
     },
     remove: async (agent) => {
@@ -80,17 +79,8 @@ async function load(root: string): Promise<Map<number, WorktreeRecord>> {
   const names = await readdir(root).catch(() => []);
   const records = new Map<number, WorktreeRecord>();
   for (const name of names.filter((each) => /^\d{1,15}\.json$/.test(each))) {
-    const record = parsed(await readFile(path.join(root, name), 'utf8').catch(() => ''));
+    const record = readRecord(schema, await readFile(path.join(root, name), 'utf8').catch(() => ''));
     if (record !== null) records.set(record.agent, record);
   }
   return records;
-}
-
-function parsed(text: string): WorktreeRecord | null {
-  try {
-    const result = v.safeParse(schema, JSON.parse(text));
-    return result.success ? result.output : null;
-  } catch {
-    return null;
-  }
 }

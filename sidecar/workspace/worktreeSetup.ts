@@ -9,8 +9,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CallId } from '../protocol/ids.ts';
 import { limits } from '../runtime/limits.ts';
-import { bytesOf, hashOfText, utf8ByteString } from './bytes.ts';
-import { writeWhole } from './files.ts';
+import { hashOfText } from './bytes.ts';
+import { writeRecord } from './record.ts';
 import { createPlaces } from './locks.ts';
 import { parseSettings, settingsFile } from './worktreeInclude.ts';
 import { recordFile } from './worktreeRecord.ts';
@@ -176,7 +176,7 @@ function createTrusted(file: string): Trusted {
     add: async (name) => {
       if (known().has(name)) return;
       known().add(name);
-      await writeWhole(file, bytesOf(utf8ByteString(JSON.stringify([...known()]))));
+      await writeRecord(file, [...known()]);
     },
   };
 }

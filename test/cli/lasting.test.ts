@@ -17,18 +17,13 @@ const slow = {
 const ids = (lines: readonly Printed[]): number[] =>
   lines.filter((line) => line.type === 'entry').map((line) => Number(line['id']));
 
+/** Starts an agent `lead` on a task that takes a while; returns what the command printed. */
+const startSlow = (store: Store): ReturnType<Store['lines']> =>
+  store.lines('run', '--new', '--agent', 'lead', '--detach', ...store.model, '--', 'slow');
+
 test('a detached turn has a handle that survives SIGKILL of the sidecar', async (t) => {
   const store = new Store(t, [slow]);
-  const detached = await store.lines(
-    'run',
-    '--new',
-    '--agent',
-    'lead',
-    '--detach',
-    ...store.model,
-    '--',
-    'slow',
-  );
+  const detached = await startSlow(store);
   const { turn } = one(detached, 'started');
   assert.equal(detached.length, 1);
   await store.kill();
@@ -77,16 +72,7 @@ test('follow of an agent ends when it rests, with how it ended; with --stay it g
     slow,
     { task: 'break', fail: { kind: 'rejected', code: 'badRequest', message: 'no' } },
   ]);
-  const begun = await store.lines(
-    'run',
-    '--new',
-    '--agent',
-    'lead',
-    '--detach',
-    ...store.model,
-    '--',
-    'slow',
-  );
+  const begun = await startSlow(store);
   const follow = await store.roost('follow', 'lead');
   assert.equal(follow.code, 0, follow.stderr);
   assert.deepEqual(kinds(follow.lines), ['user', 'answer', 'end']);

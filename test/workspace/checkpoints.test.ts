@@ -200,7 +200,7 @@ test('modes, links and line ends come back as they were', async () => {
 test('cases 65 and 151: repositories inside are in it as they are; one that cannot be read leaves the others', async () => {
   const repository = createRepository({ 'a.txt': 'a\n' });
   const library = createRepository({ 'lib.txt': 'lib\n' });
-  repository.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library.folder, 'vendor');
+  repository.addSubmodule(library, 'vendor');
   repository.commit();
   const nested = createRepository({ 'n.txt': 'n\n' }, path.join(repository.folder, 'nested'));
   const broken = createRepository({ 'x.txt': 'x\n' }, path.join(repository.folder, 'broken'));

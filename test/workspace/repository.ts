@@ -10,6 +10,8 @@ export type Repository = {
   git(...args: string[]): string;
   write(name: string, text: string): string;
   read(name: string): string;
+  /** Makes another repository a submodule; not committed. */
+  addSubmodule(from: Repository, name: string): void;
   commit(): void;
   /** Branches, tags, stash, index and working tree, as text. */
   state(): string;
@@ -43,6 +45,8 @@ export function createRepository(
       return file;
     },
     read: (name) => readFileSync(path.join(folder, name), 'utf8'),
+    addSubmodule: (from, name) =>
+      void git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', from.folder, name),
     commit: () => {
       git('add', '--all');
       git('commit', '--quiet', '--no-gpg-sign', '--allow-empty', '--message', 'Work');

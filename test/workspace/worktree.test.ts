@@ -236,15 +236,7 @@ test('case 149: the worktree of a sparse checkout is sparse', async () => {
 test('a submodule and a repository inside are left out, and the one that is the workspace has worktrees', async () => {
   const library = createRepository({ 'lib.txt': 'lib\n' });
   const repository = createRepository({ 'a.txt': 'a\n' });
-  repository.git(
-    '-c',
-    'protocol.file.allow=always',
-    'submodule',
-    '--quiet',
-    'add',
-    library.folder,
-    'vendor/lib',
-  );
+  repository.addSubmodule(library, 'vendor/lib');
   repository.commit();
   createRepository({ 'inner.txt': 'inner\n' }, path.join(repository.folder, 'nested'));
   repository.git('config', 'submodule.recurse', 'true');

@@ -105,15 +105,7 @@ test('a file of settings that cannot be understood makes no worktree and says wh
 test('cases 135 and 147: the agent is told once what its worktree is made of and what it lacks', async () => {
   const library = createRepository({ 'lib.txt': 'lib\n' });
   const repository = createRepository({ '.gitignore': ignores, 'a.txt': 'a\n' });
-  repository.git(
-    '-c',
-    'protocol.file.allow=always',
-    'submodule',
-    '--quiet',
-    'add',
-    library.folder,
-    'vendor/lib',
-  );
+  repository.addSubmodule(library, 'vendor/lib');
   repository.commit();
   createRepository({ 'inner.txt': 'inner\n' }, path.join(repository.folder, 'nested'));
   mkdirSync(path.join(repository.folder, 'node_modules/left'), { recursive: true });
