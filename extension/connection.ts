@@ -118,7 +118,8 @@ export class Connection {
 
   /** Tells the sidecar something unasked; nothing when there is none. */
   notify<N extends keyof ClientNotifications>(notice: N, params: ClientNotifications[N]): void {
-    void this.#wire?.sendNotification(notice, params);
+    // A connection that ends meanwhile is told by its close; whoever waited for the notice knows that the window went.
+    this.#wire?.sendNotification(notice, params).catch(() => undefined);
   }
 
   dispose(): void {

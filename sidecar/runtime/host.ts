@@ -275,12 +275,23 @@ class Loop implements Host {
     this.queue.splice(this.queue.indexOf(event), 1);
     const said = `Roost met a bug in ${event.kind}: ${message}. Nothing was changed.`;
     const agent = agentOf(this.rt.store, event);
-    if (agent !== 0) this.queue.unshift({ kind: 'broken', agent, message });
+    if (agent !== 0) this.blame(agent, message, event);
     else if ('reply' in event) sayNo(event, said);
     else if (event.kind === 'verdictPlanned') failVerdict(this.rt, event.verdict, said);
     else this.again(event, said);
     // It may have been the alarm: timers are looked at again soon.
     this.arm(this.rt.clock.nowMs() + limits.diskRetryMs);
+  }
+
+  /** The turn of an agent ends. What its tools have changed on the disk is recorded all the same, if it can be. */
+  private blame(agent: number, message: string, event: RuntimeEvent): void {
+    const tellsOfFiles = event.kind === 'touched' || event.kind === 'callEnd';
+    const tries = (this.tries.get(event) ?? 0) + 1;
+    if (tellsOfFiles && tries <= limits.brokenTries) {
+      this.tries.set(event, tries);
+      this.queue.unshift(event);
+    }
+    this.queue.unshift({ kind: 'broken', agent, message });
   }
 
   /** What wakes others or ends something must not be lost, or they would wait for ever: it is tried some times more. */

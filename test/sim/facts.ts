@@ -107,12 +107,21 @@ function stillAtWork(disk: FakeDisk, call: Call): string | null {
   return null;
 }
 
+/** A call that is sent again hears what it did at first. A person may have brought the branch back since then. */
+function restoredSince(sim: Sim, { kind, tries, params }: Call): boolean {
+  const { agent } = params;
+  if (kind !== 'agent/delete' || tries < 2 || sim.disk.row('agent', Number(agent))?.trash !== 0) return false;
+  return sim.workload.calls.some(
+    (other) => other.kind === 'agent/restore' && other.params['agent'] === agent,
+  );
+}
+
 /** The promise of one answer, in words that name the call. */
 export function factOf(sim: Sim, call: Call, value: unknown): Fact | null {
   const field: Field = (name) =>
     typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
   const fact = promises[call.kind]?.(sim.disk, call, field);
-  if (fact === undefined) return null;
+  if (fact === undefined || restoredSince(sim, call)) return null;
   return () => {
     const wrong = fact();
     return wrong === null ? null : `${call.kind} ${call.key} was acknowledged, but ${wrong}`;
