@@ -17,7 +17,7 @@ async function made(worktrees: Worktrees, agent: number, workspace: string): Pro
   return result.worktree;
 }
 
-test('a worktree is found after a restart, and is not there before it is made', async () => {
+test('case 110: a worktree is found after a restart, of its own workspace alone, and is not there before it is made', async () => {
   const repository = createRepository({ 'a.txt': 'a\n' });
   const root = path.join(temporaryFolder(), 'worktrees');
   const worktrees = createWorktrees(root);
