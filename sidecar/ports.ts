@@ -288,7 +288,7 @@ export interface Review {
 /** What the store knows of an agent, as far as the fate of its worktree hangs on it. */
 export interface TreeAgent {
   readonly name: string;
-  /** It or an ancestor is closed: it never works again. */
+  /** It or an ancestor is closed: it never works again. Or it is in the trash, and after a restore its worktree is made anew. */
   readonly closed: boolean;
   /** A turn of it is open or queued. */
   readonly busy: boolean;
@@ -299,7 +299,7 @@ export interface TreeAgent {
 }
 
 export interface Trees {
-  /** Some agents may not need their worktrees any more: closed, and everything decided. Nothing is posted. */
+  /** Some agents may not need their worktrees any more: closed or deleted, and everything decided. Nothing is posted. */
   sweep(): void;
 }
 

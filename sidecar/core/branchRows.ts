@@ -16,7 +16,7 @@ export interface TrashRecord {
 
 /**
  * An agent that was deleted for good while forks of it live: its entries up to and with `upTo` are the beginning of
- * their transcripts, and stay (a fork shares its prefix by reference).
+ * their transcripts, and stay (a fork shares its prefix by reference), with its turns and stretches up to there.
  */
 export interface RemainsRecord {
   id: number;
@@ -24,6 +24,7 @@ export interface RemainsRecord {
   /** What it was forked from itself: the beginning of its own entries. */
   forkAgent: number;
   forkEntry: number;
+  forkStretch: number;
   upTo: number;
   /** 1: a fork of it was deleted since, so less may be needed now. */
   due: number;

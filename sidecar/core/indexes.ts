@@ -62,6 +62,8 @@ export const indexes = {
   'change.open': { table: 'change', columns: ['trash'], where: { column: 'state', is: 'open' } },
   /** Files that agents made. */
   'change.made': { table: 'change', columns: ['path'], where: { column: 'kind', is: 'create' } },
+  /** All of it, in order of id: no index, the rows are kept in that order. */
+  'ledger.all': { table: 'ledger', columns: [] },
   'verdict.started': { table: 'verdict', columns: ['state'], where: { column: 'state', is: 'started' } },
   /** A file has one verdict on its way at a time. */
   'verdict.change': { table: 'verdict', columns: ['change'], where: { column: 'state', is: 'started' } },
@@ -74,6 +76,7 @@ export const indexes = {
   'timer.agent': { table: 'timer', columns: ['agent'] },
   'provider.name': { table: 'provider', columns: ['name'] },
   'answered.key': { table: 'answered', columns: ['key'] },
+  'stretch.agent': { table: 'stretch', columns: ['agent'] },
   'remains.agent': { table: 'remains', columns: ['agent'] },
   'remains.forks': {
     table: 'remains',

@@ -257,6 +257,19 @@ export interface Methods {
     params: { readonly agent: AgentId; readonly key: string };
     result: BranchDone;
   };
+  /**
+   * Deletes for good: these branches of the trash, or all that are in it now (null). Answered when that is decided and
+   * cannot be undone any more; their rows go behind it, and what is left is listed as `emptying`.
+   */
+  'trash/empty': {
+    params: { readonly agents: readonly AgentId[] | null; readonly key: string };
+    result: { readonly branches: number; readonly agents: number };
+  };
+  /** How long branches stay in the trash before they are deleted for good, milliseconds; null: until it is emptied by hand. */
+  'trash/keep': {
+    params: { readonly keptMs: number | null; readonly key: string };
+    result: Record<string, never>;
+  };
   /** Branches in the trash, the one deleted last first. */
   'trash/list': {
     params: { readonly after: number | null; readonly limit: number };

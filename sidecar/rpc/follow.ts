@@ -300,7 +300,8 @@ export class Follows implements Publish {
     } catch (error) {
       // What it showed is gone, or a read failed: this follow ends, the others go on.
       this.#remove(follow);
-      this.#options.failed(error);
+      // An agent that a person deleted for good is no failure.
+      if (!(error instanceof RoostError && error.code === 'agent/unknown')) this.#options.failed(error);
       return;
     }
     const nowMs = this.#options.clock.monotonicMs();

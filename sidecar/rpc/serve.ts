@@ -340,6 +340,8 @@ class Serving {
       },
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
       'agent/delete': (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
+      'trash/empty': (params) => this.#commit((reply) => ({ kind: 'trash/empty', params, reply })),
+      'trash/keep': (params) => this.#commit((reply) => ({ kind: 'trash/keep', params, reply })),
       'agent/restore': (params) => this.#commit((reply) => ({ kind: 'agent/restore', params, reply })),
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),

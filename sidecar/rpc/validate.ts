@@ -239,6 +239,11 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'agent/close': v.strictObject({ agent, key }),
   'agent/delete': v.strictObject({ agent, key }),
   'agent/restore': v.strictObject({ agent, key }),
+  'trash/empty': v.strictObject({
+    agents: v.nullable(v.pipe(v.array(agent), v.minLength(1), v.maxLength(limits.waitTurns))),
+    key,
+  }),
+  'trash/keep': v.strictObject({ keptMs: v.nullable(count), key }),
   'trash/list': v.strictObject({ after: v.nullable(id), limit: pageLimit }),
   'turn/retry': v.strictObject({ agent, key }),
   'queue/list': v.strictObject({ agent, after: v.nullable(turn), limit: pageLimit }),

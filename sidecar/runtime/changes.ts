@@ -7,6 +7,7 @@ import { agentId, changeId } from '../protocol/ids.ts';
 import type { ChangeRow } from '../protocol/change.ts';
 import type { Touched } from '../ports.ts';
 import { othersAt, overlapNote, overlapsOf, tellOthers } from './overlaps.ts';
+import { limits } from './limits.ts';
 import type { Step } from './step.ts';
 
 /** The bytes of a blob; null for none. */
@@ -40,7 +41,7 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
   tellOthers(step, agent.id, touched.path);
   if (beforeHash === afterHash) {
     if (open !== undefined) {
-      step.store.remove('change', open.id);
+      removeChange(step, open);
       agent.changes -= 1;
     }
     return null;
@@ -63,6 +64,7 @@ export function recordTouched(step: Step, agent: AgentRecord, touched: Touched):
       at: step.nowMs,
       doubt: open.doubt === '' ? doubt : open.doubt,
     });
+    dropVersions(step, open);
     return null;
   }
   const id = step.store.insert('change', {
@@ -114,6 +116,27 @@ function doubtOf(step: Step, { others = [], isLate = false }: Touched): string {
     ? 'It was written after the command had ended, before Roost looked: it may be yours.'
     : '';
   return (beside + late).trim();
+}
+
+/** The agent has put the file back as it was: there is nothing to decide. Verdicts on parts of it go with it. */
+function removeChange(step: Step, change: ChangeRecord): void {
+  for (const verdict of step.store.range('verdict.of', [change.id], { limit: limits.slice })) {
+    step.store.remove('verdict', verdict.id);
+    for (const blob of [verdict.base, verdict.after]) if (blob !== 0) step.store.remove('blob', blob);
+  }
+  step.store.remove('change', change.id);
+  for (const blob of [change.base, change.after]) if (blob !== 0) step.store.remove('blob', blob);
+}
+
+/** The change has moved on from `before`: versions of the file that nothing names any more are freed. */
+export function dropVersions(step: Step, before: ChangeRecord): void {
+  const now = step.store.get('change', before.id);
+  const verdicts = step.store.range('verdict.of', [before.id], { limit: limits.slice });
+  const named = new Set(
+    [now, ...verdicts].flatMap((row) => (row === undefined ? [] : [row.base, row.after])),
+  );
+  for (const blob of [before.base, before.after])
+    if (blob !== 0 && !named.has(blob)) step.store.remove('blob', blob);
 }
 
 /** Whether a verdict on this change is committed and its file not yet written. */

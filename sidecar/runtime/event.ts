@@ -39,6 +39,8 @@ export const runtimeMethods = [
   'agent/close',
   'agent/delete',
   'agent/restore',
+  'trash/empty',
+  'trash/keep',
   'turn/retry',
   'queue/remove',
   'budget/set',
@@ -122,6 +124,17 @@ export type RuntimeEvent =
       readonly moved: Omit<Result<'agent/rewind'>, 'stopped'>;
       readonly stopped: number;
       readonly reply: Reply<Result<'agent/rewind'>>;
+    }
+  /** Rows of what was deleted for good go in slices: the next one, when it has let others pass so many times. */
+  | { readonly kind: 'purge'; readonly chain: number; readonly passes: number }
+  /** The trash is emptied in slices: of the branches up to this row of it, so many were taken already. */
+  | {
+      readonly kind: 'emptyMore';
+      readonly upTo: number;
+      readonly branches: number;
+      readonly agents: number;
+      readonly key: string;
+      readonly reply: Reply<Result<'trash/empty'>>;
     }
   /** Held budget came free: agents that waited for it look again, from this id on. */
   | { readonly kind: 'budgetsMore'; readonly after: number }

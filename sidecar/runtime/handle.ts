@@ -16,11 +16,13 @@ import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.
 import { lookAtNotice, onTold } from './notices.ts';
 import { onLeaving, onRecover } from './recover.ts';
 import { onOrphansMore, onRewind } from './rewind.ts';
+import { onPurge } from './purge.ts';
 import { onModelEnd } from './rounds.ts';
 import { onSpawnMore } from './spawn.ts';
 import type { Step } from './step.ts';
 import { takeDue } from './timers.ts';
 import { onTrustMore, onTrustSet } from './trust.ts';
+import { expire, onEmpty, onEmptyMore, onTrashKeep } from './trash.ts';
 import { endTurn, startRound } from './turns.ts';
 import { waitOver } from './waits.ts';
 import { onWalk } from './walks.ts';
@@ -53,6 +55,10 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onRaised(step, event.after);
     case 'walk':
       return onWalk(step, event.chain);
+    case 'purge':
+      return onPurge(step, event.chain, event.passes);
+    case 'emptyMore':
+      return onEmptyMore(step, event);
     case 'trustMore':
       return onTrustMore(step, event.after);
     case 'looked':
@@ -114,6 +120,10 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onDelete(step, event);
     case 'agent/restore':
       return onRestore(step, event);
+    case 'trash/empty':
+      return onEmpty(step, event);
+    case 'trash/keep':
+      return onTrashKeep(step, event);
     case 'turn/retry':
       return onRetry(step, event);
     case 'queue/remove':
@@ -170,6 +180,7 @@ function wakeWaiting(step: Step, why: keyof typeof wakeMore, after: number): voi
 const wakeMore = { key: 'keysMore', editor: 'editors', budget: 'budgetsMore' } as const;
 
 function onAlarm(step: Step): void {
+  expire(step);
   for (const timer of takeDue(step)) {
     step.lookingAt = timer.agent;
     const agent = step.findAgent(timer.agent);

@@ -18,6 +18,7 @@ import { LoopMeter } from './meter.ts';
 import { settleStep } from './settle.ts';
 import { Step } from './step.ts';
 import { nextAlarm } from './timers.ts';
+import { nextExpiry } from './trash.ts';
 import { failVerdict, failWriting } from './verdicts.ts';
 
 export interface Host {
@@ -114,13 +115,16 @@ class Loop implements Host {
       askingKey: new Set(),
       verdicts: new Map(),
       walks: new Map(),
-      chains: { walk: 0 },
+      chains: { walk: 0, purge: 0 },
+      backlog: () => this.queue.length,
       post: (event) => void this.post(event),
     };
   }
 
   post(event: RuntimeEvent): boolean {
     if (this.stopped) return false;
+    // What goes on by itself for long is left to the next process: its rows say where it stands.
+    if (this.onDrained !== null && (event.kind === 'walk' || event.kind === 'purge')) return false;
     // Only clients are turned away: an event with a reply but no parameters goes on with work that was accepted.
     if ('params' in event && (this.queue.length >= limits.queuedEvents || this.onDrained !== null))
       return false;
@@ -218,7 +222,7 @@ class Loop implements Host {
         at = null;
         settleStep(step);
         step.flush();
-        return earliest(nextAlarm(step), step.paceAtMs);
+        return earliest(earliest(nextAlarm(step), nextExpiry(step)), step.paceAtMs);
       });
       if (result.kind === 'full') return this.pause(result.message);
       this.full = null;

@@ -7,6 +7,8 @@
 import { costOf, type Reservation } from '../core/budget.ts';
 import type { AgentRecord } from '../core/rows.ts';
 import type { Usage } from '../protocol/entry.ts';
+import { limits } from './limits.ts';
+import { goOnPurging } from './chains.ts';
 import type { Step } from './step.ts';
 
 /** Opens the agent's next attempt and holds what it may cost, up to the root. Returns its number. */
@@ -38,7 +40,7 @@ export function settle(step: Step, agent: AgentRecord, { model, usage }: Spent):
   const { heldMicroUsd, heldTokens } = agent;
   const price = step.rt.model.price(model);
   const microUsd = usage === null ? heldMicroUsd : price === null ? 0 : costOf(usage, price);
-  step.store.insert('ledger', {
+  const row = step.store.insert('ledger', {
     agent: agent.id,
     turn: agent.turn,
     attempt: agent.attempts,
@@ -52,6 +54,7 @@ export function settle(step: Step, agent: AgentRecord, { model, usage }: Spent):
     cacheWrite: usage?.cacheWrite ?? 0,
     at: step.nowMs,
   });
+  if (row % limits.ledgerLook === 0) goOnPurging(step);
   agent.microUsd += microUsd;
   agent.tokens += usage === null ? heldTokens : usage.input + usage.output;
   if (heldTokens === 0) return;

@@ -135,6 +135,13 @@ export const limits = {
   namesListed: 200,
   /** Time that a branch stays in the trash, unless the person sets another: a month, as mail programs do. Then it is deleted for good. */
   trashKeptMs: 30 * 24 * 60 * 60_000,
+  /** Rows that one slice of a deletion removes, and groups of others' events that it lets pass before it: 300 rows take about 3 ms. */
+  purgeRows: 300,
+  purgePasses: 20,
+  /** Time that rows of the ledger stay: as long as the trash. What was spent is in the agents' rows, for ever. */
+  ledgerKeptMs: 30 * 24 * 60 * 60_000,
+  /** Rows of the ledger between two looks for old ones. */
+  ledgerLook: 4_096,
   /** Times that an event is tried again which met a bug and belongs to nobody's turn, such as a wake-up. Then it is dropped. */
   brokenTries: 3,
   /** Pause before a commit that found the disk full is tried again. */

@@ -24,10 +24,10 @@ export interface Part {
   readonly upTo: number;
 }
 
-type Prefix = Pick<AgentRecord, 'id' | 'forkAgent' | 'forkEntry' | 'forkStretch'>;
+type Prefix = Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'forkStretch'>;
 
 /** The parts of an agent's transcript, oldest first; at most limits.forkChain, which none is let grow beyond. */
-export function lineOf(store: Store, agent: Prefix & Pick<AgentRecord, 'head' | 'stretch'>): Part[] {
+export function lineOf(store: Store, agent: Prefix & Pick<AgentRecord, 'id' | 'head' | 'stretch'>): Part[] {
   const parts: Part[] = [];
   let at: End | null = { agent: agent.id, entry: agent.head, stretch: agent.stretch };
   while (at !== null && parts.length < limits.forkChain) {
@@ -37,7 +37,7 @@ export function lineOf(store: Store, agent: Prefix & Pick<AgentRecord, 'head' | 
     parts.unshift({ agent: end.agent, stretch: end.stretch, after, upTo: end.entry });
     at =
       begin === null
-        ? prefixOf(end.agent === agent.id ? agent : store.get('agent', end.agent))
+        ? prefixOf(end.agent === agent.id ? agent : ownerOf(store, end.agent))
         : { agent: begin.fromAgent, entry: begin.fromEntry, stretch: begin.fromStretch };
   }
   return parts;
@@ -45,6 +45,10 @@ export function lineOf(store: Store, agent: Prefix & Pick<AgentRecord, 'head' | 
 
 const stretchOf = (store: Store, stretch: number): StretchRecord =>
   must(store.get('stretch', stretch), 'a stretch that is referred to exists', { stretch });
+
+/** An agent whose entries others begin with; of one that was deleted for good that much is left. */
+const ownerOf = (store: Store, id: number): Prefix | undefined =>
+  store.get('agent', id) ?? store.range('remains.agent', [id], { limit: 1 })[0];
 
 const prefixOf = (agent: Prefix | undefined): End | null =>
   agent === undefined || agent.forkAgent === 0

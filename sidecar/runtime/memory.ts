@@ -133,7 +133,9 @@ export interface Runtime extends Ports {
   /** Clients that wait for the end of a walk, by walk. */
   readonly walks: Map<number, readonly Reply<BranchDone>[]>;
   /** The newest chain of events of each kind that goes on by posting itself. */
-  readonly chains: { walk: number };
+  readonly chains: { walk: number; purge: number };
+  /** Events that wait. */
+  backlog(): number;
   post(event: RuntimeEvent): void;
 }
 

@@ -18,8 +18,15 @@ import { insertTurn, openTurn } from './turns.ts';
 
 /** What one outcome says. */
 export function toldOf(step: Step, row: OutcomeRecord): Told {
-  const turn = step.turn(row.turn);
-  const child = step.agent(row.child);
+  const turn = step.store.get('turn', row.turn);
+  const child = step.findAgent(row.child);
+  if (turn === undefined || child === undefined)
+    return {
+      name: `agent ${row.child}, which a person deleted`,
+      outcome: row.outcome,
+      superseded: false,
+      brief: '',
+    };
   return {
     name: child.name,
     outcome: row.outcome,
@@ -68,7 +75,8 @@ export function tellAgain(step: Step, agent: AgentRecord, call: number): void {
     for (const { id, ...outcome } of rows) {
       step.store.remove('outcome', id);
       const told = step.store.insert('outcome', { ...outcome, via: null });
-      step.store.update('turn', outcome.turn, { told });
+      if (step.store.get('turn', outcome.turn) !== undefined)
+        step.store.update('turn', outcome.turn, { told });
       agent.unheard += 1;
     }
     if (rows.length < limits.slice) return;

@@ -5,6 +5,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
 import { isOurs, prepareCall, takeUp } from './calls.ts';
+import { goOnPurging, goOnWalking } from './chains.ts';
 import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage, RuntimeEvent } from './event.ts';
 import { inputOf } from './jobs.ts';
@@ -16,7 +17,6 @@ import { leaveQueues } from './queue.ts';
 import type { Step } from './step.ts';
 import { startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
-import { goOn } from './walks.ts';
 
 const next: Record<RecoverStage, RecoverStage | null> = {
   asking: 'calling',
@@ -81,7 +81,8 @@ function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
   findLanes(step);
-  goOn(step);
+  goOnWalking(step);
+  goOnPurging(step);
   step.after(() => {
     step.rt.post({ kind: 'keysMore', after: 0 });
     step.rt.post({ kind: 'trustMore', after: 0 });

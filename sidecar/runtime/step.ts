@@ -5,7 +5,16 @@
 // what differs, adds the difference to the counts of every ancestor, and notes who must be told. Nothing here
 // outlives the step, so a step that is rolled back leaves no trace (I1).
 
-import { addToBranch, branchOf, difference, rankOf, shareOf, spendOf, type Share } from '../core/branch.ts';
+import {
+  addToBranch,
+  branchOf,
+  difference,
+  noShare,
+  rankOf,
+  shareOf,
+  spendOf,
+  type Share,
+} from '../core/branch.ts';
 import { invariant, must } from '../core/assert.ts';
 import type { Knowledge } from '../core/knowledge.ts';
 import type { Pace } from '../core/pace.ts';
@@ -122,6 +131,27 @@ export class Step {
     this.addUp(row.parent, share);
     this.lists.add(row.parent);
     this.moved.add(id);
+  }
+
+  /**
+   * Takes an agent without descendants out of the store. What it has spent becomes its parent's own spend: the branch
+   * above goes on having spent it (I7).
+   */
+  removeAgent(row: AgentRecord): void {
+    const share = shareOf(row);
+    this.countNow(row.id);
+    const change = difference(row.detached === 1 ? spendOf(share) : share, noShare);
+    if (change !== null && row.parent !== 0) this.addUp(row.parent, change);
+    const parent = row.parent === 0 ? null : this.agent(row.parent);
+    if (parent !== null) {
+      parent.microUsd += row.microUsd;
+      parent.tokens += row.tokens;
+      if (row.detached === 0) parent.children -= 1;
+    }
+    this.store.remove('agent', row.id);
+    this.agents.delete(row.id);
+    this.lists.add(row.parent);
+    this.moved.add(row.id);
   }
 
   /** The agent and its ancestors, the agent first. Depth is bounded by limits.depth. */

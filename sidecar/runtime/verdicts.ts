@@ -8,13 +8,14 @@ import { must } from '../core/assert.ts';
 import type { ChangeRecord, VerdictRecord } from '../core/rows.ts';
 import type { ReviewDone, ReviewFile, ReviewJob, ReviewPlan } from '../ports.ts';
 import type { VerdictResult } from '../protocol/change.ts';
-import { blobOf, bytesOf, changeRowOf, undecided, verdictOnItsWay } from './changes.ts';
+import { blobOf, bytesOf, changeRowOf, undecided, verdictOnItsWay, dropVersions } from './changes.ts';
 import { refuse } from './agents.ts';
 import type { ClientEvent, Reply } from './event.ts';
 import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
 import { tellOthers } from './overlaps.ts';
 import { standingProblem } from './standing.ts';
+import { goOnPurging } from './chains.ts';
 import type { Step } from './step.ts';
 
 function fileOf(step: Step, change: ChangeRecord): ReviewFile {
@@ -165,9 +166,11 @@ export function onVerdictWritten(step: Step, id: number, done: ReviewDone): void
   tellOthers(step, agent.id, change.path);
   step.store.update('verdict', id, { state: 'done' });
   step.store.update('change', change.id, moved);
+  dropVersions(step, change);
   if (moved.state !== 'open') agent.changes -= 1;
   const closed = agent.changes === 0 && step.lineage(agent.id).some((each) => each.closed !== 0);
   if (closed) step.after(() => step.rt.trees.sweep());
+  if (change.trash !== 0) goOnPurging(step);
   answerPending(step, { ...change, ...moved }, { state: 'done' });
 }
 

@@ -11,6 +11,7 @@ import type { AgentRecord } from '../core/rows.ts';
 import { must } from '../core/assert.ts';
 import type { BranchDone } from '../protocol/methods.ts';
 import { keepAnswer } from './answered.ts';
+import { goOnWalking } from './chains.ts';
 import { undecided } from './changes.ts';
 import type { Reply } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
@@ -35,16 +36,7 @@ export function startWalk(
   if (walkOn(step, walk)) return finish(step, walk, [reply]);
   const id = step.store.insert('walk', walk);
   step.after(() => step.rt.walks.set(id, [reply]));
-  goOn(step);
-}
-
-/** Takes the walks up again: one is new, or the process is. An older chain of events ends when it comes around. */
-export function goOn(step: Step): void {
-  const { rt } = step;
-  step.after(() => {
-    rt.chains.walk += 1;
-    rt.post({ kind: 'walk', chain: rt.chains.walk });
-  });
+  goOnWalking(step);
 }
 
 /** Another client asked for what a walk does already, or the same one again. */
@@ -146,7 +138,7 @@ function finish(step: Step, walk: Walk, replies: readonly Reply<BranchDone>[]): 
   const agents = top?.bAgents ?? 0;
   const value: BranchDone = { agents, stopped: walk.stopped, name: top?.name ?? '' };
   keepAnswer(step, walk.key, value);
-  // Worktrees of closed agents go when nothing of them would be lost.
+  // Worktrees of what is closed or deleted go when nothing of them would be lost.
   if (walk.kind !== 'restore') step.after(() => step.rt.trees.sweep());
   step.after(() => {
     for (const reply of replies) reply({ ok: true, value });

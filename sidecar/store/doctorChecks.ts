@@ -60,6 +60,18 @@ function points(table: TableName, column: string, to: TableName): Check {
   };
 }
 
+/** What a transcript is made of is of an agent that is there, or of the beginning of a fork's transcript. */
+function ownedUpTo(table: 'entry' | 'call' | 'stretch' | 'turn', entry: string): Check {
+  return {
+    invariant: 'I9',
+    about: `every ${table} is of an agent that is there, or a fork begins with it`,
+    message: 'Its agent is not there, and no fork begins with it.',
+    table,
+    broken: `NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = own.agent) AND NOT EXISTS (SELECT 1
+      FROM remains INDEXED BY "remains.agent" WHERE remains.agent = own.agent AND own.${entry} <= remains.upTo)`,
+  };
+}
+
 const lineage: readonly Check[] = [
   {
     invariant: 'I9',
@@ -132,8 +144,10 @@ const turns: readonly Check[] = [
     about: 'an outcome is of a turn of a child, and that turn has ended',
     message: 'The outcome’s turn has not ended, or its child is not a child of its parent.',
     table: 'outcome',
-    broken: `NOT EXISTS (SELECT 1 FROM turn WHERE turn.id = own.turn AND turn.state = 'ended' AND turn.agent = own.child)
-      OR NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = own.child AND agent.parent = own.parent)`,
+    // Of a child that was deleted for good only the outcome is left, for a parent that has not heard it.
+    broken: `NOT EXISTS (SELECT 1 FROM agent WHERE agent.id = own.parent)
+      OR EXISTS (SELECT 1 FROM turn WHERE turn.id = own.turn AND (turn.state <> 'ended' OR turn.agent <> own.child))
+      OR EXISTS (SELECT 1 FROM agent WHERE agent.id = own.child AND agent.parent <> own.parent)`,
   },
   {
     invariant: 'I5',
@@ -195,7 +209,7 @@ const references: readonly Check[] = [
     broken: `CASE WHEN own.body IS NULL THEN NOT EXISTS (SELECT 1 FROM blob WHERE blob.id = own.blob)
       ELSE NOT json_valid(own.body) END`,
   },
-  points('entry', 'agent', 'agent'),
+  ownedUpTo('entry', 'id'),
   points('agent', 'head', 'entry'),
   points('agent', 'forkEntry', 'entry'),
   points('agent', 'profile', 'blob'),
@@ -205,13 +219,13 @@ const references: readonly Check[] = [
   points('agent', 'born', 'turn'),
   points('agent', 'stretch', 'stretch'),
   points('turn', 'stretch', 'stretch'),
-  points('stretch', 'agent', 'agent'),
+  ownedUpTo('stretch', 'first'),
   points('stretch', 'fromEntry', 'entry'),
   points('turn', 'schema', 'blob'),
   points('agent', 'place', 'place'),
-  points('turn', 'agent', 'agent'),
+  ownedUpTo('turn', 'last'),
   points('turn', 'answer', 'entry'),
-  points('call', 'agent', 'agent'),
+  ownedUpTo('call', 'entry'),
   points('call', 'entry', 'entry'),
   points('request', 'agent', 'agent'),
   points('inbox', 'agent', 'agent'),
@@ -271,6 +285,25 @@ const trash: readonly Check[] = [
       AND NOT EXISTS (SELECT 1 FROM trash INDEXED BY "trash.state" WHERE trash.state IN ('moving', 'leaving'))`,
   },
   points('walk', 'agent', 'agent'),
+  {
+    invariant: 'I11',
+    about: 'a fork begins with entries that are there',
+    message: 'The entry that the fork begins with is not of the agent that it was forked from.',
+    table: 'agent',
+    broken: `own.forkAgent <> 0 AND NOT EXISTS (SELECT 1 FROM entry
+      WHERE entry.id = own.forkEntry AND entry.agent = own.forkAgent)`,
+  },
+  {
+    invariant: 'I14',
+    about: 'of what was deleted for good only what forks begin with is kept',
+    message: 'More or less is kept than the forks of an agent that is gone begin with.',
+    table: 'remains',
+    broken: `own.due = 0 AND own.upTo <> max(
+      (SELECT ifnull(max(fork.forkEntry), 0) FROM agent AS fork INDEXED BY "agent.forks"
+        WHERE fork.forkAgent <> 0 AND fork.forkAgent = own.agent),
+      (SELECT ifnull(max(fork.forkEntry), 0) FROM remains AS fork INDEXED BY "remains.forks"
+        WHERE fork.forkAgent <> 0 AND fork.forkAgent = own.agent))`,
+  },
 ];
 
 export const checks: readonly Check[] = [...lineage, ...turns, ...calls, ...references, ...trash];

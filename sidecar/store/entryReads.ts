@@ -46,6 +46,7 @@ export class EntryReads {
   readonly #agent: Statement<
     Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'forkStretch' | 'stretch' | 'turn' | 'last'>
   >;
+  readonly #remains: Statement<Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'forkStretch'>>;
   readonly #stretch: Statement<StretchRecord>;
   readonly #forwards: Statement<EntryRecord>;
   readonly #backwards: Statement<EntryRecord>;
@@ -63,6 +64,9 @@ export class EntryReads {
     const own = 'SELECT * FROM entry INDEXED BY "entry.agent" WHERE agent = +?';
     this.#agent = database.prepare(
       'SELECT forkAgent, forkEntry, forkStretch, stretch, turn, last FROM agent WHERE id = ?',
+    );
+    this.#remains = database.prepare(
+      'SELECT forkAgent, forkEntry, forkStretch FROM remains INDEXED BY "remains.agent" WHERE agent = +? LIMIT 1',
     );
     this.#stretch = database.prepare('SELECT * FROM stretch WHERE id = ?');
     this.#forwards = database.prepare(`${own} AND id > ? AND id <= ? ORDER BY id LIMIT ? + 0`);
@@ -223,7 +227,8 @@ export class EntryReads {
   }
 
   #prefix(agent: number): End | null {
-    const fork = this.#agent.get(agent);
+    // Of one that was deleted for good the prefix and where it came from itself are left.
+    const fork = this.#agent.get(agent) ?? this.#remains.get(agent);
     if (fork === undefined || fork.forkAgent === 0) return null;
     return { agent: fork.forkAgent, entry: fork.forkEntry, stretch: fork.forkStretch };
   }

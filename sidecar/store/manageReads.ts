@@ -106,7 +106,7 @@ export class ManageReads {
   /** It, or one above it: depth is bounded. */
   #isClosed(row: AgentRecord): boolean {
     for (let at: AgentRecord | undefined = row; at !== undefined; at = this.#agent.get(at.parent)) {
-      if (at.closed !== 0) return true;
+      if (at.closed !== 0 || at.trash !== 0) return true;
     }
     return false;
   }

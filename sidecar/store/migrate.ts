@@ -185,6 +185,14 @@ function madeFiles(database: Database): void {
   `);
 }
 
+/** From 10 to 11: what is left of an agent that forks begin with knows its stretch, and stretches are found by agent. */
+function remainsOfLines(database: Database): void {
+  database.exec(`
+    ALTER TABLE remains ADD COLUMN forkStretch INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX "stretch.agent" ON stretch (agent);
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -198,6 +206,7 @@ export const format: Format = {
     trashOfBranches,
     rewinds,
     madeFiles,
+    remainsOfLines,
   ],
 };
 

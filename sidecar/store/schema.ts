@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 10;
+export const schemaVersion = 11;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -253,7 +253,14 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   process: { started: integer, ended: integer },
   trash: { agent: integer, state: text, at: integer, agents: integer },
   walk: { agent: integer, kind: text, cursor: integer, stopped: integer, key: text },
-  remains: { agent: integer, forkAgent: integer, forkEntry: integer, upTo: integer, due: integer },
+  remains: {
+    agent: integer,
+    forkAgent: integer,
+    forkEntry: integer,
+    forkStretch: integer,
+    upTo: integer,
+    due: integer,
+  },
   setting: { name: text, value: text },
   stretch: {
     agent: integer,
@@ -302,5 +309,6 @@ function indexSql(name: IndexName): string {
 
 /** Every statement that makes an empty database a store of `schemaVersion`, in order. */
 export function schemaSql(): readonly string[] {
-  return [...tableNames.map(tableSql), ...indexNames.map(indexSql), ...ownSql()];
+  const made = indexNames.filter((name) => indexes[name].columns.length > 0);
+  return [...tableNames.map(tableSql), ...made.map(indexSql), ...ownSql()];
 }

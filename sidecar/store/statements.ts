@@ -131,7 +131,8 @@ export function rangeSql(index: IndexName, equals: readonly (string | number | n
   if (next !== undefined && page.upTo !== undefined) terms.push(`${quoted(next)} <= ?`);
   const where = terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`;
   const ordered = [...rest.map(quoted), 'id'].map((column) => `${column} ${order}`).join(', ');
-  return `SELECT * FROM ${quoted(spec.table)} INDEXED BY ${quoted(index)}${where} ORDER BY ${ordered} LIMIT ? + 0`;
+  const by = spec.columns.length === 0 ? 'NOT INDEXED' : `INDEXED BY ${quoted(index)}`;
+  return `SELECT * FROM ${quoted(spec.table)} ${by}${where} ORDER BY ${ordered} LIMIT ? + 0`;
 }
 
 /** Pages of one index. A statement a form of page: which bounds it has decides the SQL. */

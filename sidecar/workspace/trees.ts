@@ -189,7 +189,7 @@ async function take({ worktrees, warn }: TreesOptions, record: WorktreeRecord): 
   });
 }
 
-/** Closed agents whose work was all decided, and what a crash has left half deleted. */
+/** Closed or deleted agents whose work was all decided, and what a crash has left half deleted. */
 async function sweep(options: TreesOptions): Promise<void> {
   const { worktrees } = options;
   const records = await worktrees.records.all();
@@ -198,7 +198,7 @@ async function sweep(options: TreesOptions): Promise<void> {
   for (const record of records) {
     const id = agentId(record.agent);
     const agent = options.agent(id);
-    if (agent === undefined || !agent.closed || agent.busy || 0 < agent.undecided) continue;
+    if (agent !== undefined && (!agent.closed || agent.busy || 0 < agent.undecided)) continue;
     await remove(options, id, (row) => (row.advice === 'remove' ? null : row.reason));
   }
 }

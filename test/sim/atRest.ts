@@ -102,6 +102,9 @@ function strangers(
   entries: readonly { body: EntryBody }[],
 ): string | null {
   if (sim.workload.calls.some((call) => call.kind === 'agent/rename')) return null;
+  // Those that were deleted for good are no children any more; restored ones may have another name.
+  if (sim.bereft.has(agent.id) || sim.workload.calls.some((call) => call.kind === 'agent/restore'))
+    return null;
   const children = sim.disk.rows('agent').filter((each) => each.parent === agent.id);
   const names = new Set(children.map((child) => child.name));
   for (const { body } of entries) {
@@ -123,6 +126,8 @@ function saidLast(sim: Sim, turn: Readonly<TurnRecord>): string {
 }
 
 function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly EntryBody[]): Wrong | null {
+  // What it has heard of children that were deleted for good went with them.
+  if (sim.bereft.has(agent.id)) return null;
   let heard = 0;
   const words = new Map<string, number>();
   for (const body of entries) {
@@ -235,6 +240,7 @@ function messagesArrive(sim: Sim, transcripts: ReturnType<typeof bodies>): Wrong
   for (const call of sim.workload.calls) {
     if (call.kind !== 'agent/send' || !call.said.some((said) => said.ok)) continue;
     const agent = Number(call.params['agent']);
+    if (sim.purged.has(agent)) continue;
     const text = call.params['text'];
     const read = (transcripts.get(agent) ?? []).filter(
       ({ body }) => body.kind === 'user' && body.text === text,

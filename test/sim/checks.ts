@@ -13,6 +13,7 @@ import { marksIn } from './fakeScout.ts';
 import { bodyIn, lineIn } from './lines.ts';
 import { recount } from './recount.ts';
 import type { Sim } from './sim.ts';
+import type { AnyRow } from './watchedStore.ts';
 import type { Call, Said } from './workload.ts';
 
 /** An attempt is numbered within its agent. */
@@ -257,6 +258,9 @@ export class Checks {
   // ---------------------------------------------------------------- commits
 
   booted(): void {
+    // What went in the last commit of a process that died then was told to nobody.
+    for (const [id, { parent }] of this.#told)
+      if (this.#sim.disk.row('agent', id) === undefined) this.#gone(id, parent);
     this.#asking.clear();
     this.#running.clear();
     this.#lends = 0;
@@ -300,8 +304,9 @@ export class Checks {
     const { disk, store } = this.#sim;
     const missing = (what: string): void =>
       this.#sim.fail('S9', `a commit changed ${what}, and its news do not say so`);
-    for (const { table, id, columns } of store?.takeTouched() ?? []) {
-      if (table === 'agent') this.#touchedAgent(id, news, missing);
+    for (const { table, id, columns, removed } of store?.takeTouched() ?? []) {
+      if (removed !== undefined) this.#removedAgent(id, removed);
+      else if (table === 'agent') this.#touchedAgent(id, news, missing);
       else if (table === 'ledger') this.#settled(disk.row('ledger', id));
       else if (table === 'call') {
         const call = disk.row('call', id);
@@ -311,16 +316,17 @@ export class Checks {
         const shown = columns.length !== 1 || columns[0] !== 'evidence';
         if (call !== undefined && shown && !news.calls.has(call.agent)) missing(`call ${id}`);
       } else if (table === 'request') {
-        const agent = disk.row('request', id)?.agent ?? 0;
-        if (!news.requests.has(agent)) missing(`request ${id}`);
+        const request = disk.row('request', id);
+        if (request !== undefined && !news.requests.has(request.agent)) missing(`request ${id}`);
       } else if (table === 'change') {
         const change = disk.row('change', id);
         if (change !== undefined && !news.changes.has(change.agent)) missing(`change ${id}`);
         const isShown = columns.length === 0 || columns.some((column) => shownToOthers.has(column));
         if (change !== undefined && isShown) this.#touchIndex(change, news, missing);
       } else if (table === 'entry') {
-        const agent = disk.row('entry', id)?.agent ?? 0;
-        if (!news.spoke.has(agent)) missing(`entry ${id} of agent ${agent}`);
+        const entry = disk.row('entry', id);
+        if (entry !== undefined && !news.spoke.has(entry.agent))
+          missing(`entry ${id} of agent ${entry.agent}`);
       }
     }
     if (news.firstEntry === 0) return;
@@ -357,13 +363,26 @@ export class Checks {
 
   #touchedAgent(id: number, news: News, missing: (what: string) => void): void {
     const agent = this.#sim.disk.row('agent', id);
-    if (agent === undefined) return;
+    if (agent === undefined) return; // and removed in the same commit
     this.#sim.trace('agent', `${id} ${agent.phase} ${agent.why ?? ''} turn ${agent.turn}`);
     // Two changes of one step may cancel each other out: then there is nothing to tell.
     if (!news.agents.has(id) && !isDeepStrictEqual(agent, this.#told.get(id))) missing(`agent ${id}`);
     this.#told.set(id, agent);
     const wrong = oddPhase(agent);
     if (wrong !== null) this.#sim.fail('S2', `agent ${id} ${wrong}`);
+  }
+
+  /** Only what a person has deleted, and that was emptied out of the trash, goes. */
+  #removedAgent(id: number, last: AnyRow): void {
+    this.#sim.trace('agent', `${id} removed`);
+    if (last['trash'] === 0) this.#sim.fail('trash', `agent ${id} was removed and was not in the trash`);
+    this.#gone(id, Number(last['parent']));
+  }
+
+  #gone(id: number, parent: number): void {
+    this.#told.delete(id);
+    this.#sim.purged.add(id);
+    this.#sim.bereft.add(parent);
   }
 
   /** After the step that committed: what is in memory agrees with the rows. */

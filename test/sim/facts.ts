@@ -40,6 +40,8 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'agent/close': (disk, call) => () => atWorkBelow(disk, Number(call.params['agent'])),
   'agent/delete': (disk, call) => once(() => atWorkBelow(disk, Number(call.params['agent']))),
   'agent/restore': null,
+  'trash/empty': null,
+  'trash/keep': null,
   'request/answer': (disk, call, field) => () =>
     field('state') !== 'applied' || disk.row('request', Number(call.params['request']))?.state === 'answered'
       ? null
@@ -50,7 +52,10 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
     return undo === field('undo') ? null : 'its first answer was another';
   },
   'change/verdict': (disk, call, field) => () =>
-    field('state') !== 'applied' || disk.rows('verdict').some((row) => row.key === call.key)
+    // A change that its agent has taken back is gone, with the verdicts on parts of it.
+    field('state') !== 'applied' ||
+    disk.row('change', Number(call.params['change'])) === undefined ||
+    disk.rows('verdict').some((row) => row.key === call.key)
       ? null
       : 'there is no such verdict',
   'agent/interrupt': (disk, call) => () => (call.params['branch'] === true ? stillAtWork(disk, call) : null),
@@ -116,13 +121,27 @@ function restoredSince(sim: Sim, { kind, tries, params }: Call): boolean {
   );
 }
 
+/** The agent that an answer is about. */
+function agentOf(disk: FakeDisk, { params }: Call, field: Field): number {
+  const named = field('agent') ?? params['agent'];
+  if (named !== undefined) return Number(named);
+  const row =
+    disk.row('turn', Number(params['turn'])) ??
+    disk.row('request', Number(params['request'])) ??
+    disk.row('change', Number(params['change']));
+  return row?.agent ?? 0;
+}
+
 /** The promise of one answer, in words that name the call. */
 export function factOf(sim: Sim, call: Call, value: unknown): Fact | null {
   const field: Field = (name) =>
     typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
   const fact = promises[call.kind]?.(sim.disk, call, field);
   if (fact === undefined || restoredSince(sim, call)) return null;
+  const agent = agentOf(sim.disk, call, field);
   return () => {
+    // A person has deleted it for good since.
+    if (sim.purged.has(agent)) return null;
     const wrong = fact();
     return wrong === null ? null : `${call.kind} ${call.key} was acknowledged, but ${wrong}`;
   };

@@ -19,10 +19,16 @@ export function bodyIn(disk: FakeDisk, entry: Readonly<EntryRecord>): EntryBody 
 export function lineIn(disk: FakeDisk, agent: number): readonly Readonly<EntryRecord>[] {
   const ends = new Map<number, Link>();
   const now = new Map<number, Link | null>();
+  // Of agents that were deleted for good what forks begin with is left.
+  const owners = [
+    ...disk.rows('remains').map((row) => [row.agent, row.forkEntry] as const),
+    ...disk.rows('agent').map((row) => [row.id, row.forkEntry] as const),
+  ];
+  const forks = new Map(owners);
   const turnAt = (turn: number): Link | null => ends.get(disk.row('turn', turn)?.last ?? 0) ?? null;
   for (const entry of disk.rows('entry')) {
     const body = entry.kind === 'rewind' ? bodyIn(disk, entry) : null;
-    const first = ends.get(disk.row('agent', entry.agent)?.forkEntry ?? 0) ?? null;
+    const first = ends.get(forks.get(entry.agent) ?? 0) ?? null;
     const before = body?.kind === 'rewind' ? turnAt(body.turn) : (now.get(entry.agent) ?? first);
     const link = { entry, before };
     now.set(entry.agent, link);

@@ -26,6 +26,7 @@ export function recount(disk: FakeDisk, lowered: ReadonlySet<number>): Wrong | n
     first('wake', queues(disk)) ??
     first('wake', parked(disk)) ??
     first('trash', trash(disk)) ??
+    first('trash', orphans(disk)) ??
     first('S10', bounds(disk));
   return found;
 }
@@ -230,7 +231,8 @@ function outcomes(disk: FakeDisk): string | null {
     const told = disk.row('turn', turn);
     if (told !== undefined && told.revision !== revision)
       return `outcome ${id} answers task ${revision}, its turn ${told.revision}`;
-    if (told?.told !== id) return `turn ${turn} does not name its outcome ${id}`;
+    // Of a child that was deleted for good only this is left.
+    if (told !== undefined && told.told !== id) return `turn ${turn} does not name its outcome ${id}`;
   }
   const count = countBy(disk.table('outcome').rows.values(), 'turn');
   for (const turn of disk.rows('turn')) {
@@ -374,6 +376,61 @@ function trash(disk: FakeDisk): string | null {
     const at = disk.row('agent', change.agent)?.trash ?? 0;
     if (change.trash !== at) return `change ${change.id} is in trash ${change.trash}, its agent in ${at}`;
   }
+  return null;
+}
+
+/** Every row is somebody's: of an agent that is there, or of the beginning of a fork's transcript. */
+function orphans(disk: FakeDisk): string | null {
+  const kept = new Map(disk.rows('remains').map((row) => [row.agent, row]));
+  for (const table of ['request', 'inbox', 'timer', 'change', 'wait', 'ready'] as const)
+    for (const row of disk.rows(table))
+      if (disk.row('agent', row.agent) === undefined)
+        return `${table} ${row.id} is of agent ${row.agent}, which is gone`;
+  for (const outcome of disk.rows('outcome'))
+    if (disk.row('agent', outcome.parent) === undefined) return `outcome ${outcome.id} is told to nobody`;
+  for (const verdict of disk.rows('verdict'))
+    if (disk.row('change', verdict.change) === undefined) return `verdict ${verdict.id} is on no change`;
+  const parts = [
+    ...disk.rows('entry').map((row) => ({ ...row, what: 'entry', at: row.id })),
+    ...disk.rows('call').map((row) => ({ ...row, what: 'call', at: row.entry })),
+    ...disk.rows('turn').map((row) => ({ ...row, what: 'turn', at: row.last })),
+    ...disk.rows('stretch').map((row) => ({ ...row, what: 'stretch', at: row.first })),
+  ];
+  for (const { agent, id, what, at } of parts) {
+    const upTo = kept.get(agent)?.upTo ?? 0;
+    if (disk.row('agent', agent) !== undefined || (at !== 0 && at <= upTo)) continue;
+    return `${what} ${id} is of agent ${agent}, which is gone`;
+  }
+  for (const { forkAgent, forkEntry, id } of [...disk.rows('agent'), ...disk.rows('remains')]) {
+    if (forkAgent === 0) continue;
+    const entry = disk.row('entry', forkEntry);
+    if (entry?.agent !== forkAgent)
+      return `fork ${id} begins with entry ${forkEntry} of agent ${forkAgent}, which is gone`;
+  }
+  for (const row of kept.values()) {
+    if (row.due === 1) continue;
+    const forks = [...disk.rows('agent'), ...disk.rows('remains')].filter(
+      (fork) => fork.forkAgent === row.agent,
+    );
+    if (Math.max(0, ...forks.map((fork) => fork.forkEntry)) !== row.upTo)
+      return `of agent ${row.agent} entries up to ${row.upTo} are kept, and its forks begin at ${forks.map((fork) => fork.forkEntry).join()}`;
+  }
+  return nameless(disk);
+}
+
+/** Every blob is named by a row. */
+function nameless(disk: FakeDisk): string | null {
+  const named = new Set<number>();
+  for (const entry of disk.rows('entry')) {
+    named.add(entry.blob);
+    if (entry.kind !== 'result') continue;
+    const json = entry.body ?? Buffer.from(disk.row('blob', entry.blob)?.bytes ?? []).toString();
+    const blob = /"blob":(\d+)\}$/.exec(json)?.[1];
+    if (blob !== undefined) named.add(Number(blob));
+  }
+  for (const { base, after } of [...disk.rows('change'), ...disk.rows('verdict')]) named.add(base).add(after);
+  for (const { blob } of [...disk.rows('shared'), ...disk.rows('knowledge')]) named.add(blob);
+  for (const { id } of disk.rows('blob')) if (!named.has(id)) return `blob ${id} is named by no row`;
   return null;
 }
 

@@ -90,6 +90,9 @@ export class Sim {
   commits = 0;
   /** Agents that met a fault which may end a turn badly, and which. */
   readonly excused = new Map<number, Set<string>>();
+  /** Agents that were deleted for good, and those that had one of them as a child. */
+  readonly purged = new Set<number>();
+  readonly bereft = new Set<number>();
   spoil: Spoil = {};
   followers: Followers | null = null;
   /** Last entry that the log of a client has shown. */

@@ -22,6 +22,8 @@ export interface Touched {
   readonly id: number;
   /** Columns that an update named; none for an insert or a removal. */
   readonly columns: readonly string[];
+  /** The row that was removed. */
+  readonly removed?: AnyRow;
 }
 
 const none: readonly string[] = [];
@@ -113,8 +115,12 @@ export class WatchedStore implements Store {
 
   remove(table: TableName, id: number): void {
     this.#keepBefore(table, id);
+    const removed = table === 'agent' ? this.#inner.get(table, id) : undefined;
     this.#inner.remove(table, id);
-    this.#touched.push({ table, id, columns: none });
+    this.#touched.push({
+      ...{ table, id, columns: none },
+      ...(removed === undefined ? {} : { removed: { ...removed } }),
+    });
   }
 
   /** A bug of the runtime, wherever it may be: the seed puts some into the middle of transactions. */

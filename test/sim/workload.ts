@@ -210,6 +210,7 @@ export class Workload {
       ...(chance.hits(0.2) ? [() => this.#call('agent/close', { agent })] : []),
       ...(chance.hits(0.5) ? [() => this.#delete(id)] : []),
       ...(chance.hits(0.5) ? [() => this.#restore(id)] : []),
+      ...(chance.hits(0.5) ? [() => this.#empty()] : []),
     ];
     chance.pick(deeds)();
   }
@@ -244,6 +245,18 @@ export class Workload {
     this.#call('agent/rewind', { agent: agentId(agent), turn: turnId(turn.id), ...stop });
     // What a person goes back for is to say something else.
     if (chance.hits(0.7)) this.#send(agent);
+  }
+
+  /** All of the trash, a part of it, or from now on what has been there for a time. */
+  #empty(): void {
+    const { chance, disk } = this.#sim;
+    if (chance.hits(0.2)) {
+      const keptMs = chance.pick([null, 0, 1_000, 60_000]);
+      return this.#call('trash/keep', { keptMs });
+    }
+    const tops = disk.rows('trash').map((row) => agentId(row.agent));
+    const agents = tops.length === 0 || chance.hits(0.5) ? null : [chance.pick(tops)];
+    this.#call('trash/empty', { agents });
   }
 
   #takeBack(): void {
