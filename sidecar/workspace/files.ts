@@ -113,6 +113,9 @@ async function replace(file: string, bytes: Uint8Array, stat: Stats | null): Pro
 export const temporaryOf = (file: string): string =>
   path.join(path.dirname(file), `.${path.basename(file).slice(0, 200)}.roost-write`);
 
+/** For git: files that are just being written are nobody's work, though they are there for a moment. */
+export const exceptTemporary = '--exclude=.*.roost-write';
+
 async function keepOwner(handle: FileHandle, stat: Stats | null): Promise<void> {
   if (stat === null) return;
   // `open` masks the mode with the umask, and chown clears setuid: so owner first, then mode.

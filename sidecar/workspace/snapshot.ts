@@ -9,6 +9,7 @@ import { constants } from 'node:fs';
 import { access, copyFile, lstat, mkdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { limits } from '../runtime/limits.ts';
+import { exceptTemporary } from './files.ts';
 import { git } from './git.ts';
 import type { GitResult } from './git.ts';
 import { createLocks } from './locks.ts';
@@ -130,7 +131,10 @@ async function attempt(
 }
 
 // With a letter before each name: `?` is a new file, others have changed or are gone.
-const listing = ['ls-files', '-z', '-t', '--modified', '--others', '--exclude-standard'] as const;
+const listing = [
+  ...['ls-files', '-z', '-t', '--modified', '--others'],
+  ...['--exclude-standard', exceptTemporary],
+];
 
 async function objectsOf(
   options: SnapshotsOptions,

@@ -55,13 +55,13 @@ export interface Witness {
 /** A witness with its snapshots under `root`. */
 export function createWitness(root: string): Witness {
   const grounds = createGrounds(root);
-  const field: Field = { grounds, locks: createLocks(), lots: new Map(), own: new Map() };
+  const field: Field = { grounds, locks: createLocks(), lots: new Map(), own: new Map(), looking: 0 };
   return {
     watch: (scene, remember) => watch(field, scene, remember),
     resume: (scene, mark) => resume(field, scene, mark),
     wrote: (file, bytes) => {
-      // Nobody asks when no command runs.
-      if (field.lots.size === 0) return;
+      // Nobody asks when no command runs or is about to: the first look at a folder may be older than this.
+      if (isCalm(field)) return;
       field.own.delete(file);
       field.own.set(file, hashOf(bytes));
       const oldest = field.own.keys().next();
@@ -78,7 +78,11 @@ interface Field {
   readonly lots: Map<Ground, Set<Window>>;
   /** Hashes of what Roost itself wrote while commands ran. */
   readonly own: Map<string, string>;
+  /** Commands whose folder is being looked at before they start. */
+  looking: number;
 }
+
+const isCalm = ({ lots, looking }: Field): boolean => lots.size === 0 && looking === 0;
 
 /** The time of one command on one ground. */
 interface Window {
@@ -94,6 +98,16 @@ interface Window {
 }
 
 async function watch(field: Field, scene: Scene, remember: (mark: string) => void): Promise<Watching> {
+  field.looking += 1;
+  try {
+    return await lookedAt(field, scene, remember);
+  } finally {
+    field.looking -= 1;
+    if (isCalm(field)) field.own.clear();
+  }
+}
+
+async function lookedAt(field: Field, scene: Scene, remember: (mark: string) => void): Promise<Watching> {
   const windows: Window[] = [];
   const notes: string[] = [];
   const told = (): void => remember(markOf(windows));
@@ -275,7 +289,7 @@ async function leave(field: Field, window: Window, last: () => Promise<void>): P
     lot?.delete(window);
     if (lot?.size === 0) field.lots.delete(ground);
     await last();
-    if (field.lots.size === 0) field.own.clear();
+    if (isCalm(field)) field.own.clear();
   });
   await ground.release();
 }

@@ -4,7 +4,7 @@
 import path from 'node:path';
 import { limits } from '../runtime/limits.ts';
 import { hashOf } from './bytes.ts';
-import { readWhole } from './files.ts';
+import { exceptTemporary, readWhole } from './files.ts';
 import { git } from './git.ts';
 import { pathsOf } from './repository.ts';
 import type { WorktreeRecord } from './worktreeRecord.ts';
@@ -21,7 +21,7 @@ export async function lookInto(folder: string, record: WorktreeRecord): Promise<
   const diff = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'];
   const [changed, fresh, ahead] = await Promise.all([
     git(folder, [...diff, '--ignore-submodules=all', record.base, '--']),
-    git(folder, ['ls-files', '-z', '--others', '--exclude-standard']),
+    git(folder, ['ls-files', '-z', '--others', '--exclude-standard', exceptTemporary]),
     git(folder, ['rev-list', '--count', 'HEAD', '--not', record.base, '--branches', '--tags', '--remotes']),
   ]);
   const problem = [changed, fresh, ahead].find((result) => result.code !== 0)?.problem;
