@@ -202,6 +202,10 @@ class LatencyModel implements Model {
     return null;
   }
 
+  setPrice(): void {
+    // Nothing costs anything here.
+  }
+
   pool(name: string) {
     return { name, atOnce: null, ramp: false };
   }

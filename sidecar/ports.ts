@@ -12,6 +12,7 @@ import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
 import type { CheckpointRestored } from './protocol/checkpoint.ts';
 import type { ErrorCode } from './protocol/errors.ts';
 import type { AttentionState } from './protocol/attention.ts';
+import type { AgentCost, DaySpent, LedgerEntry, ModelPrice } from './protocol/cost.ts';
 import type { Entry } from './protocol/entry.ts';
 import type { FleetState } from './protocol/fleet.ts';
 import type { AgentId, AttemptId, CallId, CheckpointId, TurnId } from './protocol/ids.ts';
@@ -107,12 +108,9 @@ export interface Model {
   /** What is known of a model; null when its provider was never set. */
   info(model: string): ModelInfo | null;
   /** Price in millionths of a US dollar per million tokens; null when nobody knows it. */
-  price(model: string): {
-    readonly input: number;
-    readonly output: number;
-    readonly cacheRead: number;
-    readonly cacheWrite: number;
-  } | null;
+  price(model: string): ModelPrice | null;
+  /** A person's price for a model, in place of the table's; null takes it away. */
+  setPrice(model: string, price: ModelPrice | null): void;
   setProvider(spec: ProviderSpec): void;
   /** Asks every provider that can be asked what models it has; those that do not answer are left out. */
   list(post: (models: readonly ModelInfo[]) => void): void;
@@ -449,6 +447,17 @@ export interface Reads {
     limit: number,
   ): { readonly rows: readonly QueuedTurn[]; readonly more: boolean };
   budget(agent: number): BudgetState | undefined;
+  agentCost(agent: number): AgentCost | undefined;
+  /** By day and model, newest day first; `root` 0: all. `offsetMinutes` east of UTC is where days begin. */
+  spent(root: number, sinceHour: number, offsetMinutes: number): readonly DaySpent[];
+  /** `agent` 0: all. Looks at a bounded number of rows; `next` leads on. */
+  ledger(
+    agent: number,
+    after: number,
+    limit: number,
+  ): { readonly rows: readonly LedgerEntry[]; readonly next: number | null };
+  /** Models of profiles. */
+  roles(): Readonly<Record<string, string>>;
   /** What a person has decided about the file of this hash; undefined: nothing. */
   trust(hash: string): 'trusted' | 'denied' | undefined;
   /** Branches in the trash, newest first; `after` 0: from the newest on. */

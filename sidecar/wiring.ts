@@ -12,6 +12,7 @@ import type { Log } from './platform/log.ts';
 import { privateBytes } from './platform/processes.ts';
 import { systemRandom } from './platform/random.ts';
 import type { Model, Reads, Store } from './ports.ts';
+import type { Result } from './protocol/methods.ts';
 import type { ProviderSpec } from './protocol/settings.ts';
 import { createServer, type Server } from './rpc/serve.ts';
 import { checkStart } from './rpc/start.ts';
@@ -70,7 +71,7 @@ export function wire(options: WireOptions): Wired {
     newClock: () => createClock({ alarm: 'elapsed' }),
     log,
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
-    models: () => new Promise((resolve) => model.list((models) => resolve({ models, default: null }))),
+    models: () => listModels(model, store.reads),
     checkStart: (params) => checkStart(params, { model, clients: server.clients }),
     look: (workspace) => look(workspace),
     shutdown: options.shutdown,
@@ -146,6 +147,13 @@ function foldersOf({ directory, log }: WireOptions, reads: Reads, buffers: Buffe
   return { locks, witness, review, worktrees, trees, checkpoints, restorer };
 }
 
+/** What models there are, and which of them profiles get. */
+function listModels(model: Model, reads: Reads): Promise<Result<'model/list'>> {
+  return new Promise((resolve) =>
+    model.list((models) => resolve({ models, default: null, roles: reads.roles() })),
+  );
+}
+
 /** Models of the providers that were set, and those that editors lend. */
 function knownModels(store: Store, editors: () => EditorModels): Model {
   const model = createModel({ editors });
@@ -153,6 +161,10 @@ function knownModels(store: Store, editors: () => EditorModels): Model {
     const known: unknown = JSON.parse(spec);
     if (isProviderSpec(known)) model.setProvider(known);
   }
+  for (const { model: name, input, output, cacheRead, cacheWrite } of store.range('price.model', [], {
+    limit: limits.pageRows,
+  }))
+    model.setPrice(name, { input, output, cacheRead, cacheWrite });
   return model;
 }
 

@@ -10,6 +10,7 @@ import type { Delivery } from '../protocol/methods.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
 import { Failure } from './failure.ts';
 import { parseIsolation, parseKnowledge, parseMode, type KnowledgeCommand } from './knowledgeArgs.ts';
+import { parseMoney, type MoneyCommand } from './moneyArgs.ts';
 import { commonOptions, helpText, options, specs } from './usage.ts';
 import { need, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
 import { parseWorkspace, type WorkspaceCommand } from './workspaceArgs.ts';
@@ -103,7 +104,8 @@ export type Command =
     }
   | WorkspaceCommand
   | KnowledgeCommand
-  | { readonly kind: 'models' | 'info' | 'doctor' | 'shutdown' }
+  | MoneyCommand
+  | { readonly kind: 'info' | 'doctor' | 'shutdown' }
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly text: string };
 
@@ -166,13 +168,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'ls':
       return { kind: 'ls', agent: first ?? null, all: values.all === true };
     case 'wait':
-      need(first, 'wait', 'a turn or an agent');
-      return {
-        kind: 'wait',
-        targets: words,
-        any: values.any === true,
-        timeoutMs: parseSeconds(values.timeout),
-      };
+      return parseWait(values, words);
     case 'result':
       return {
         kind: 'result',
@@ -209,6 +205,8 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'configure':
       return parseKnowledge(name, values, words);
     case 'models':
+    case 'cost':
+      return parseMoney(name, values, words);
     case 'info':
     case 'doctor':
     case 'shutdown':
@@ -216,6 +214,16 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     default:
       throw new Failure('usage', `There is no command "${name}".`);
   }
+}
+
+function parseWait(values: Values, words: readonly string[]): Command {
+  need(words[0], 'wait', 'a turn or an agent');
+  return {
+    kind: 'wait',
+    targets: words,
+    any: values.any === true,
+    timeoutMs: parseSeconds(values.timeout),
+  };
 }
 
 function parseFollow(values: Values, agent: string | undefined): Command {

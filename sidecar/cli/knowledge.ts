@@ -13,7 +13,11 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
 const folderOf = (named: string | null): string => path.resolve(named ?? process.cwd());
 
-export async function profiles({ session, printer }: Context, command: Of<'profiles'>): Promise<number> {
+export function dispatch(context: Context, command: Of<'profiles' | 'trust'>): Promise<number> {
+  return command.kind === 'profiles' ? profiles(context, command) : trust(context, command);
+}
+
+async function profiles({ session, printer }: Context, command: Of<'profiles'>): Promise<number> {
   const found = await session.call('profile/list', { workspace: folderOf(command.workspace) });
   for (const row of found.profiles) await printer.print({ type: 'profile', ...row });
   for (const row of found.files) await printer.print({ type: 'file', ...row });
@@ -22,7 +26,7 @@ export async function profiles({ session, printer }: Context, command: Of<'profi
 }
 
 /** Decides about the very bytes that it has just listed: a file that changes meanwhile is refused by the sidecar. */
-export async function trust({ session, printer, key }: Context, command: Of<'trust'>): Promise<number> {
+async function trust({ session, printer, key }: Context, command: Of<'trust'>): Promise<number> {
   const workspace = folderOf(command.workspace);
   const { files, problems } = await session.call('profile/list', { workspace });
   if (command.trusted === null) {

@@ -3,6 +3,7 @@
 import type { AgentRow } from '../protocol/agent.ts';
 import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
 import type { CheckpointFile, CheckpointRestored, CheckpointRow } from '../protocol/checkpoint.ts';
+import type { AgentCost, DaySpent, LedgerEntry, ModelPrice } from '../protocol/cost.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { AgentId, TurnId } from '../protocol/ids.ts';
 import type {
@@ -60,6 +61,11 @@ export type PrintedLine =
   | { readonly type: 'trusted'; readonly changed: number; readonly trusted: boolean }
   | { readonly type: 'configured'; readonly agent: AgentId; readonly prefix: 'kept' | 'breaks' }
   | ({ readonly type: 'model'; readonly default: boolean } & ModelInfo)
+  | { readonly type: 'price'; readonly model: string; readonly price: ModelPrice | null }
+  | { readonly type: 'role'; readonly profile: string; readonly model: string | null }
+  | ({ readonly type: 'agentCost' } & AgentCost)
+  | ({ readonly type: 'dayCost' } & DaySpent)
+  | ({ readonly type: 'spent' } & LedgerEntry)
   | ({ readonly type: 'info' } & StoreInfo)
   | { readonly type: 'check'; readonly name: string; readonly ok: boolean; readonly message: string }
   | ({ readonly type: 'finding' } & DoctorFinding)

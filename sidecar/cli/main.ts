@@ -11,6 +11,7 @@ import { agentId } from '../protocol/ids.ts';
 import { build } from '../protocol/version.ts';
 import { parseLine, type Command, type Line } from './args.ts';
 import type { Context } from './context.ts';
+import * as cost from './cost.ts';
 import { Failure } from './failure.ts';
 import * as knowledge from './knowledge.ts';
 import * as lifecycle from './lifecycle.ts';
@@ -105,11 +106,9 @@ function dispatch(
     case 'answer':
       return manage.answer(context, command);
     case 'review':
-      return manage.review(context, command);
     case 'change':
-      return manage.change(context, command);
     case 'verdict':
-      return manage.verdict(context, command);
+      return manage.look(context, command);
     case 'worktrees':
     case 'removeWorktrees':
     case 'checkpoints':
@@ -117,13 +116,15 @@ function dispatch(
     case 'restoreCheckpoint':
       return workspace.dispatch(context, command);
     case 'profiles':
-      return knowledge.profiles(context, command);
     case 'trust':
-      return knowledge.trust(context, command);
+      return knowledge.dispatch(context, command);
     case 'configure':
       return lifecycle.configure(context, command);
     case 'models':
-      return manage.models(context);
+    case 'price':
+    case 'role':
+    case 'cost':
+      return cost.dispatch(context, command);
     case 'info':
       return manage.info(context);
     case 'shutdown':

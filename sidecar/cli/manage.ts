@@ -1,4 +1,4 @@
-// Commands that look and decide: ls, interrupt, answer, review, models, info, doctor, shutdown.
+// Commands that look and decide: ls, interrupt, answer, review, info, doctor, shutdown.
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -105,7 +105,13 @@ async function openRequests(session: Session): Promise<readonly RequestRow[]> {
   }
 }
 
-export async function review(context: Context, command: Of<'review'>): Promise<number> {
+/** Changes of files: the list, one of them, a verdict. */
+export function look(context: Context, command: Of<'review' | 'change' | 'verdict'>): Promise<number> {
+  if (command.kind === 'review') return review(context, command);
+  return command.kind === 'change' ? change(context, command) : verdict(context, command);
+}
+
+async function review(context: Context, command: Of<'review'>): Promise<number> {
   const { session, printer } = context;
   const agent = command.agent === null ? null : (await findAgent(context, command.agent)).id;
   for (let after = null; ;) {
@@ -119,13 +125,13 @@ export async function review(context: Context, command: Of<'review'>): Promise<n
 const readChanges = (session: Session, agent: AgentId | null, after: ReturnType<typeof changeId> | null) =>
   session.call('change/list', { agent, after, limit: pageRows });
 
-export async function change({ session, printer }: Context, command: Of<'change'>): Promise<number> {
+async function change({ session, printer }: Context, command: Of<'change'>): Promise<number> {
   const detail = await session.call('change/get', { change: changeId(command.change) });
   await printer.print({ type: 'change', ...detail });
   return 0;
 }
 
-export async function verdict({ session, printer, key }: Context, command: Of<'verdict'>): Promise<number> {
+async function verdict({ session, printer, key }: Context, command: Of<'verdict'>): Promise<number> {
   const id = changeId(command.change);
   // The verdict names the state that it was given on; when that moves meanwhile it is refused as stale.
   const { baseHash, afterHash } = await session.call('change/get', { change: id });
@@ -139,13 +145,6 @@ export async function verdict({ session, printer, key }: Context, command: Of<'v
   });
   await printer.print({ type: 'verdict', ...given });
   return given.state === 'applied' ? 0 : 1;
-}
-
-export async function models({ session, printer }: Context): Promise<number> {
-  const known = await session.call('model/list', {});
-  for (const model of known.models)
-    await printer.print({ type: 'model', default: model.id === known.default, ...model });
-  return 0;
 }
 
 export async function info({ session, printer }: Context): Promise<number> {

@@ -8,11 +8,13 @@ import type { RequestRow } from '../protocol/request.ts';
 import type { PrintedLine } from './lines.ts';
 import { prettyFolder } from './prettyFolder.ts';
 import { clean, indent } from './prettyText.ts';
+import { dollars, isMoney, prettyMoney } from './prettyMoney.ts';
 
 /** Lines of a tool's result that are shown; the rest is counted. */
 const shownLines = 20;
 
 export function prettyLine(line: PrintedLine): string {
+  if (isMoney(line)) return clean(prettyMoney(line));
   switch (line.type) {
     case 'started':
       return `${line.name} (agent ${line.agent}), turn ${line.turn} ${line.state}\n`;
@@ -59,8 +61,6 @@ export function prettyLine(line: PrintedLine): string {
     case 'trusted':
     case 'configured':
       return prettyKnowledge(line);
-    case 'model':
-      return `${line.id}${line.default ? ' (default)' : ''}${line.scripted ? ' (scripted)' : ''}\n`;
     case 'info':
       return Object.entries(line)
         .filter(([name]) => name !== 'type')
@@ -234,7 +234,6 @@ function prettyProfile(line: Extract<PrintedLine, { type: 'profile' }>): string 
 }
 
 function prettyBudget({ limits, spent }: Extract<PrintedLine, { type: 'budget' }>): string {
-  const dollars = (micro: number): string => `$${(micro / 1_000_000).toFixed(2)}`;
   const of = (used: string, limit: string | null): string => (limit === null ? used : `${used} of ${limit}`);
   const money = of(dollars(spent.microUsd), limits.microUsd === null ? null : dollars(limits.microUsd));
   const tokens = of(`${spent.tokens}`, limits.tokens === null ? null : `${limits.tokens}`);
@@ -243,9 +242,12 @@ function prettyBudget({ limits, spent }: Extract<PrintedLine, { type: 'budget' }
 }
 
 function prettyRequest(row: RequestRow): string {
-  const how = row.kind === 'question' ? 'TEXT' : 'allow|deny';
+  const isPrice = row.cluster?.startsWith('price:') === true;
+  const how = row.kind === 'question' ? 'TEXT' : isPrice ? '"3 15"|allow|deny' : 'allow|deny';
   const choices = row.choices.length === 0 ? '' : `\n${indent(row.choices.join('\n'))}`;
-  return `${row.agentName} asks (${row.kind}): ${row.title}${choices}\n    roost answer ${row.id} ${how}\n`;
+  const model = /^price:(.+)/.exec(row.cluster ?? '')?.[1];
+  const price = model === undefined ? '' : `    roost models price ${model} --input USD --output USD\n`;
+  return `${row.agentName} asks (${row.kind}): ${row.title}${choices}\n${price}    roost answer ${row.id} ${how}\n`;
 }
 
 function prettyChange(line: Extract<PrintedLine, { type: 'change' }>): string {

@@ -50,6 +50,13 @@ export const options = {
   done: { type: 'boolean' },
   allow: { type: 'boolean' },
   deny: { type: 'boolean' },
+  input: { type: 'string' },
+  output: { type: 'string' },
+  'cache-read': { type: 'string' },
+  'cache-write': { type: 'string' },
+  clear: { type: 'boolean' },
+  days: { type: 'string' },
+  ledger: { type: 'boolean' },
 } as const satisfies ParseArgsOptionsConfig;
 
 type Name = keyof typeof options;
@@ -178,7 +185,19 @@ export const specs: Readonly<Record<string, Spec>> = {
       'configure AGENT [--profile P] [--model P/M] [--mode ask|edits|auto] [--isolation shared|worktree|readonly]',
     about: "change an agent; its profile changes with the next turn, to what the profile's files say now",
   },
-  models: { takes: [], usage: 'models', about: 'list models' },
+  models: {
+    takes: ['input', 'output', 'cache-read', 'cache-write', 'clear'],
+    usage:
+      'models | models price P/M --input USD --output USD [--cache-read USD] [--cache-write USD] | models price P/M --clear\n' +
+      '      | models role PROFILE P/M | models role PROFILE --clear',
+    about:
+      'list models; say what one costs for a million tokens (0 is a price), or which one agents of a profile get',
+  },
+  cost: {
+    takes: ['days', 'ledger'],
+    usage: 'cost [AGENT] [--days N] [--ledger]',
+    about: 'what was spent by day and model, of all, of a root, or of an agent; with --ledger each request',
+  },
   info: { takes: [], usage: 'info', about: 'what the sidecar holds and uses' },
   doctor: { takes: [], usage: 'doctor', about: 'check this machine and the store; changes nothing' },
   shutdown: { takes: [], usage: 'shutdown', about: 'end the sidecar; turns go on when the next one starts' },

@@ -3,14 +3,8 @@
 // Money is millionths of a US dollar; a price is millionths of a dollar for a million tokens. A reservation is
 // the estimated input plus the output limit that is really sent, so an answer cannot cost more than was held.
 
+import type { ModelPrice as Price } from '../protocol/cost.ts';
 import type { AgentRecord } from './rows.ts';
-
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-}
 
 export interface TokenCounts {
   readonly input: number;

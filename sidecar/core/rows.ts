@@ -9,6 +9,7 @@ import type { Isolation, Mode, Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome } from '../protocol/entry.ts';
 import type { RequestKind } from '../protocol/request.ts';
 import type { RemainsRecord, SettingRecord, TrashRecord, WalkRecord } from './branchRows.ts';
+import type { FoldedRecord, LedgerRecord, PriceRecord, RoleRecord, SpendRecord } from './moneyRows.ts';
 
 export interface AgentRecord {
   id: number;
@@ -324,28 +325,6 @@ export interface RequestRecord {
   key: string | null;
 }
 
-/**
- * One model request as it was settled. Until then it is columns of its agent (`attempts`, `heldMicroUsd`,
- * `heldTokens`): a row that is inserted once and never changed costs a third of the pages of one that is.
- */
-export interface LedgerRecord {
-  id: number;
-  agent: number;
-  turn: number;
-  /** Which of the agent's attempts, and the round of the turn that it was made for. */
-  attempt: number;
-  round: number;
-  state: 'settled' | 'lost';
-  model: string;
-  microUsd: number;
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  /** When it was settled. */
-  at: number;
-}
-
 export interface ChangeRecord {
   id: number;
   agent: number;
@@ -471,6 +450,10 @@ export interface Tables {
   timer: TimerRecord;
   provider: ProviderRecord;
   answered: AnsweredRecord;
+  price: PriceRecord;
+  role: RoleRecord;
+  spend: SpendRecord;
+  folded: FoldedRecord;
   process: ProcessRecord;
   trash: TrashRecord;
   walk: WalkRecord;

@@ -6,20 +6,13 @@
 // Where a price steps up for long requests the window ends at the step, so that a reservation is never too small.
 // Nothing of the table is kept in memory but its text and what was found of models in use.
 
+import type { ModelPrice as Price } from '../protocol/cost.ts';
 import { prices } from './prices.ts';
 
 interface Known {
   /** 0: not known. */
   readonly contextTokens: number;
   readonly price: Price;
-}
-
-/** Price in millionths of a US dollar per million tokens. */
-export interface Price {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
 }
 
 export const free: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };

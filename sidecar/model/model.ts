@@ -5,6 +5,7 @@
 
 import type { Cancel, Model, ModelEvent, ModelPool, ModelRequest } from '../ports.ts';
 import type { ModelOutcome } from '../core/terms.ts';
+import type { ModelPrice } from '../protocol/cost.ts';
 import {
   editorProvider,
   type Dialect as DialectName,
@@ -14,7 +15,7 @@ import {
 import { limits } from '../runtime/limits.ts';
 import { anthropic } from './anthropic.ts';
 import { Authorities } from './authorities.ts';
-import { free, priceOf, sizesOf, type Price, type Shop } from './catalog.ts';
+import { free, priceOf, sizesOf, type Shop } from './catalog.ts';
 import { chat } from './chat.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dialect } from './dialect.ts';
@@ -54,6 +55,8 @@ class Models implements Model {
   private readonly keys = new Map<string, Key>();
   /** By provider; made at its first request, forgotten when its setting or key changes. */
   private readonly lines = new Map<string, Line | ModelOutcome>();
+  /** As the person has set them. */
+  private readonly prices = new Map<string, ModelPrice>();
   private readonly scripts = new Map<string, Script>();
   /** By origin, authority file and key. */
   private readonly wires = new Map<string, Wire>();
@@ -100,11 +103,18 @@ class Models implements Model {
     return { id: model, ...this.sizes(spec, nameOf(model)), scripted };
   }
 
-  price(model: string): Price | null {
+  price(model: string): ModelPrice | null {
+    const own = this.prices.get(model);
+    if (own !== undefined) return own;
     const spec = this.specs.get(providerOf(model));
     if (spec === undefined) return null;
     if (spec.dialect === 'scripted' || spec.keyless === true) return free;
     return priceOf(shopOf(spec), nameOf(model), Date.now());
+  }
+
+  setPrice(model: string, price: ModelPrice | null): void {
+    if (price === null) this.prices.delete(model);
+    else this.prices.set(model, price);
   }
 
   private sizes(spec: ProviderSpec, name: string): Pick<ModelInfo, 'contextTokens' | 'outputTokens'> {
@@ -138,7 +148,8 @@ class Models implements Model {
   list(post: (models: readonly ModelInfo[]) => void): void {
     const places = [...this.specs.values()].flatMap((spec) => this.listPlace(spec) ?? []);
     const freshUntilMs = this.listed.atMs + limits.modelListKeptMs;
-    const tell = (): void => post([...this.listed.models, ...this.lent()]);
+    const priced = (each: ModelInfo): ModelInfo => ({ ...each, price: this.price(each.id) });
+    const tell = (): void => post([...this.listed.models, ...this.lent()].map(priced));
     if (performance.now() < freshUntilMs) return void setImmediate(tell);
     void Promise.all(places.map(listModels)).then((lists) => {
       this.listed = { models: lists.flat(), atMs: performance.now() };

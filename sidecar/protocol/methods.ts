@@ -7,6 +7,7 @@
 import type { AgentRow, Budget, Isolation, Mode } from './agent.ts';
 import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.ts';
 import type { CheckpointPreview, CheckpointRestored, CheckpointRow } from './checkpoint.ts';
+import type { MoneyMethods } from './cost.ts';
 import type { LmEnding, LmMessage, LmTool, ModelOffer } from './editorModel.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
 import type { AgentId, BlobId, CallId, ChangeId, CheckpointId, EntryId, RequestId, TurnId } from './ids.ts';
@@ -116,7 +117,7 @@ export interface BranchDone {
 }
 
 /** Calls that a client makes and the sidecar answers. */
-export interface Methods {
+export interface Methods extends MoneyMethods {
   /** First on every connection; anything else before it closes the connection. */
   hello: {
     params: {
@@ -429,7 +430,12 @@ export interface Methods {
   'model/offer': { params: ModelOffer; result: Record<string, never> };
   'model/list': {
     params: Record<string, never>;
-    result: { readonly models: readonly ModelInfo[]; readonly default: string | null };
+    result: {
+      readonly models: readonly ModelInfo[];
+      readonly default: string | null;
+      /** Models of profiles, as the person has set them. */
+      readonly roles: Readonly<Record<string, string>>;
+    };
   };
 
   'store/info': { params: Record<string, never>; result: StoreInfo };

@@ -1,5 +1,7 @@
 // What a person may set about models. Secrets are not here: they live in memory, keyed by provider name.
 
+import type { ModelPrice } from './cost.ts';
+
 export type Dialect = 'anthropic' | 'chat' | 'responses' | 'scripted';
 
 /** A place where models are served. Stored; the key is not. */
@@ -21,6 +23,8 @@ export interface ModelInfo {
   readonly contextTokens: number;
   readonly outputTokens: number;
   readonly scripted: boolean;
+  /** Null: nobody knows what it costs, and it cannot spend a limited budget of money. */
+  readonly price?: ModelPrice | null;
   /** Only agents that a person starts may use it, not those that an agent starts (case 178). */
   readonly alone?: boolean;
 }

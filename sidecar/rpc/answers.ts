@@ -6,6 +6,7 @@ import { RoostError } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type { Reads, Review } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
+import { costReport } from './costs.ts';
 import { fitEntry, fitRequests, roomBytes, takeFitting, takeNewest } from './fit.ts';
 import { findAgent } from './found.ts';
 import { fitWindow } from './treeView.ts';
@@ -26,6 +27,8 @@ type ReadMethod = Extract<
   | 'queue/list'
   | 'trash/list'
   | 'budget/get'
+  | 'cost/get'
+  | 'cost/ledger'
 >;
 
 export type Answers = {
@@ -73,6 +76,8 @@ export function createAnswers(reads: Reads, detail: Review['detail']): Answers {
       return fitPage(reads.queue(agent, after ?? 0, rows(limit)));
     },
     'trash/list': ({ after, limit }) => fitPage(reads.trash(after ?? 0, rows(limit))),
+    'cost/get': (params) => costReport(reads, params, Date.now()),
+    'cost/ledger': ({ agent, after, limit }) => reads.ledger(agent ?? 0, after, limit),
     'budget/get': ({ agent }) => {
       const state = reads.budget(agent);
       if (state !== undefined) return state;

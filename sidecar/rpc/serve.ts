@@ -345,6 +345,8 @@ class Serving {
       'agent/restore': (params) => this.#commit((reply) => ({ kind: 'agent/restore', params, reply })),
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
+      'model/price': (params) => this.#commit((reply) => ({ kind: 'model/price', params, reply })),
+      'model/role': (params) => this.#commit((reply) => ({ kind: 'model/role', params, reply })),
       'budget/set': (params) => this.#commit((reply) => ({ kind: 'budget/set', params, reply })),
       'checkpoint/restore': (params) =>
         this.#commit((reply) => ({ kind: 'checkpoint/restore', params, reply })),

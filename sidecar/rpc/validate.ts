@@ -38,6 +38,13 @@ const nothing = v.strictObject({});
 const isolation = v.picklist(['shared', 'worktree', 'readonly']);
 const mode = v.picklist(['ask', 'edits', 'auto']);
 const budgetPart = v.exactOptional(v.nullable(count));
+const microUsd = v.pipe(count, v.maxValue(limits.priceMicroUsd));
+const price = v.strictObject({
+  input: microUsd,
+  output: microUsd,
+  cacheRead: v.exactOptional(microUsd),
+  cacheWrite: v.exactOptional(microUsd),
+});
 const budget = v.strictObject({
   microUsd: budgetPart,
   tokens: budgetPart,
@@ -261,6 +268,14 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     key,
   }),
   'model/offer': offer,
+  'model/price': v.strictObject({ model: name, price: v.nullable(price) }),
+  'model/role': v.strictObject({ profile: name, model: v.nullable(name) }),
+  'cost/get': v.strictObject({
+    agent: v.nullable(agent),
+    days: v.pipe(count, v.maxValue(limits.costDays)),
+    offsetMinutes: v.pipe(v.number(), v.safeInteger(), v.minValue(-840), v.maxValue(840)),
+  }),
+  'cost/ledger': v.strictObject({ agent: v.nullable(agent), after: count, limit: pageLimit }),
   'model/list': nothing,
   'store/info': nothing,
   'store/doctor': nothing,

@@ -3,10 +3,13 @@
 import { giveAgain, ownerOfSpent } from '../core/budget.ts';
 import type { AgentRecord, RequestRecord } from '../core/rows.ts';
 import type { Answer, AnswerState } from '../protocol/request.ts';
+import { refuse } from './agents.ts';
 import { openCall, prepareCall } from './calls.ts';
 import type { ClientEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { takeUpCalls } from './recover.ts';
+import { pricedModel, priceProblem } from './priceQuestion.ts';
+import { applyPrice } from './prices.ts';
 import { closeRequest } from './requests.ts';
 import { finishCall, setCall } from './results.ts';
 import type { Step } from './step.ts';
@@ -20,6 +23,8 @@ export function onAnswer(step: Step, event: Extract<ClientEvent, { kind: 'reques
     const message = `There is no request ${params.request}. List the open ones again.`;
     return void step.after(() => reply({ ok: false, code: 'request/unknown', message }));
   }
+  const problem = priceProblem(request, params.answer);
+  if (problem !== null) return refuse(step, reply, 'request/invalid', problem);
   const state = applyAnswer(step, request, params);
   step.after(() => reply({ ok: true, value: { state } }));
 }
@@ -30,7 +35,8 @@ export function onAnswerMany(step: Step, event: Extract<ClientEvent, { kind: 're
   let applied = 0;
   for (const id of params.requests) {
     const request = step.store.get('request', id);
-    if (request !== undefined && applyAnswer(step, request, params) === 'applied') applied += 1;
+    if (request === undefined || priceProblem(request, params.answer) !== null) continue;
+    if (applyAnswer(step, request, params) === 'applied') applied += 1;
   }
   const stale = params.requests.length - applied;
   step.after(() => reply({ ok: true, value: { applied, stale } }));
@@ -120,10 +126,14 @@ function applyRetry(step: Step, agent: AgentRecord, answer: Answer): void {
 
 function applyBudget(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
   if (agent.phase !== 'waiting' || agent.why !== 'budget') return;
+  const priced = pricedModel(request);
+  // Who waits for a price looks again when it is set, which is after this commit.
+  if (priced !== null && applyPrice(step, priced, answer)) return;
   if (answer.kind === 'deny') {
+    const what = priced === null ? 'The budget is spent.' : `${priced} has no price.`;
     return endTurn(step, agent, {
       outcome: 'failed',
-      text: `The budget is spent. ${answer.reason}`.trim(),
+      text: `${what} ${answer.reason}`.trim(),
       answer: 0,
     });
   }

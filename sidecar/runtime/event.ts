@@ -45,6 +45,8 @@ export const runtimeMethods = [
   'queue/remove',
   'budget/set',
   'checkpoint/restore',
+  'model/price',
+  'model/role',
   'trust/set',
 ] as const satisfies readonly MethodName[];
 export type RuntimeMethod = (typeof runtimeMethods)[number];
@@ -98,6 +100,8 @@ export type RuntimeEvent =
     }
   /** The process is about to end in order. */
   | { readonly kind: 'leaving' }
+  /** What was settled is added up by hour (spend.ts). */
+  | { readonly kind: 'fold' }
   /** The earliest timer is due. */
   | { readonly kind: 'alarm' }
   /** A batch is started in slices: this call goes on with its next tasks. */

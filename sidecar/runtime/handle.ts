@@ -14,11 +14,13 @@ import { onCheckpointRestore, onCheckpointRestored, onFileRestored } from './che
 import { onBudgetSet, onRaised } from './budgets.ts';
 import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
+import { onPrice, onRole } from './prices.ts';
 import { onLeaving, onRecover } from './recover.ts';
 import { onOrphansMore, onRewind } from './rewind.ts';
 import { onPurge } from './purge.ts';
 import { onModelEnd } from './rounds.ts';
 import { onSpawnMore } from './spawn.ts';
+import { onFold } from './spend.ts';
 import type { Step } from './step.ts';
 import { takeDue } from './timers.ts';
 import { onTrustMore, onTrustSet } from './trust.ts';
@@ -47,6 +49,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onKeys(step);
     case 'editors':
       return wakeWaiting(step, 'editor', event.after);
+    case 'fold':
+      return onFold(step);
     case 'keysMore':
       return wakeWaiting(step, 'key', event.after);
     case 'budgetsMore':
@@ -128,6 +132,10 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onRetry(step, event);
     case 'queue/remove':
       return onQueueRemove(step, event);
+    case 'model/price':
+      return onPrice(step, event);
+    case 'model/role':
+      return onRole(step, event);
     case 'budget/set':
       return onBudgetSet(step, event);
     case 'trust/set':

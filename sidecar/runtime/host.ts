@@ -112,6 +112,8 @@ class Loop implements Host {
       lookedMs: new Map(),
       schemas: new Map(),
       paces: new Map(),
+      unfolded: [],
+      foldedOld: false,
       askingKey: new Set(),
       verdicts: new Map(),
       walks: new Map(),

@@ -9,6 +9,7 @@ import type { AgentRecord } from '../core/rows.ts';
 import type { Usage } from '../protocol/entry.ts';
 import { limits } from './limits.ts';
 import { goOnPurging } from './chains.ts';
+import { noteSpend } from './spend.ts';
 import type { Step } from './step.ts';
 
 /** Opens the agent's next attempt and holds what it may cost, up to the root. Returns its number. */
@@ -40,8 +41,9 @@ export function settle(step: Step, agent: AgentRecord, { model, usage }: Spent):
   const { heldMicroUsd, heldTokens } = agent;
   const price = step.rt.model.price(model);
   const microUsd = usage === null ? heldMicroUsd : price === null ? 0 : costOf(usage, price);
-  const row = step.store.insert('ledger', {
+  const row = {
     agent: agent.id,
+    root: agent.root,
     turn: agent.turn,
     attempt: agent.attempts,
     round: agent.rounds + 1,
@@ -53,8 +55,10 @@ export function settle(step: Step, agent: AgentRecord, { model, usage }: Spent):
     cacheRead: usage?.cacheRead ?? 0,
     cacheWrite: usage?.cacheWrite ?? 0,
     at: step.nowMs,
-  });
-  if (row % limits.ledgerLook === 0) goOnPurging(step);
+  } as const;
+  const id = step.store.insert('ledger', row);
+  step.after(() => noteSpend(step.rt, { ...row, id }));
+  if (id % limits.ledgerLook === 0) goOnPurging(step);
   agent.microUsd += microUsd;
   agent.tokens += usage === null ? heldTokens : usage.input + usage.output;
   if (heldTokens === 0) return;

@@ -85,6 +85,10 @@ export const limits = {
   paceParkMs: 10_000,
   /** First pause after a refusal that names no time, doubling with each further one that no answer came between. */
   pauseFirstMs: 100,
+  /** The highest price of a model, millionths of a dollar for a million tokens: ten times the dearest of today. */
+  priceMicroUsd: 10_000_000_000,
+  /** Settled requests that are added up by hour in one write, kept until then: 500 are 60 KB. */
+  foldRows: 500,
   /** Output tokens asked for when the model allows more. */
   outputTokens: 16_384,
   /** Output tokens below which a request is not worth making; the turn waits for budget instead. */
@@ -293,6 +297,9 @@ export const limits = {
   entryPageBytes: 256 * 1024,
   /** Bytes of the text of a turn's result. Above, it is cut and the whole is a blob. */
   resultTextBytes: 64 * 1024,
+  /** Days of one cost report, and rows of hours that it adds up: 5,000 take about 5 ms. Older ones are left out. */
+  costDays: 366,
+  costRows: 5_000,
   /** Names of profile revisions kept in memory. Past it the names are read again. */
   profileNames: 256,
   /** Forks of forks that a transcript is followed through. Above, the oldest prefix is not shown. */

@@ -3,6 +3,7 @@
 
 import type { Pace, Ticket } from '../core/pace.ts';
 import type { Knowledge, Revision } from '../core/knowledge.ts';
+import type { LedgerRecord } from '../core/moneyRows.ts';
 import type { ReadyRecord } from '../core/rows.ts';
 import type { ResultSchema } from '../core/schema.ts';
 import type { SpawnVerb } from '../core/verbs.ts';
@@ -126,6 +127,9 @@ export interface Runtime extends Ports {
   readonly schemas: Map<number, ResultSchema>;
   /** What was learned of the pace of each pool. Lost with the process: it is learned again. */
   readonly paces: Map<string, Pace>;
+  /** Requests that were settled since `spend` was added up last, and whether those of the last process were. */
+  unfolded: Readonly<LedgerRecord>[];
+  foldedOld: boolean;
   /** Providers whose key is being asked for at this moment, so that a thousand agents ask once. */
   readonly askingKey: Set<string>;
   /** Verdicts, by change, whose clients wait for an answer: being planned (nothing promised, no row yet) or written. */

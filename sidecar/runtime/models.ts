@@ -12,10 +12,18 @@ export interface ModelWish {
   readonly parent: AgentRecord | null;
 }
 
-/** The first of: what was asked for, the profile's own, the parent's, the default. Null: nothing names one. */
+/**
+ * The first of: what was asked for, what the person has set for the profile (`model/role`), the profile's own, the
+ * parent's, the default. Null: nothing names one.
+ */
 export function modelFor(step: Step, { named, revision, parent }: ModelWish): string | null {
-  return named ?? revision.model ?? parent?.model ?? step.rt.options.defaultModel;
+  return (
+    named ?? roleOf(step, revision.name) ?? revision.model ?? parent?.model ?? step.rt.options.defaultModel
+  );
 }
+
+const roleOf = (step: Step, profile: string): string | null =>
+  step.store.range('role.profile', [profile], { limit: 1 })[0]?.model ?? null;
 
 /** Why an agent below another may not have this model; null when it may. */
 export function childModelProblem(step: Step, model: string): string | null {

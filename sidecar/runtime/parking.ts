@@ -2,6 +2,7 @@
 
 import { spentCluster, type Reservation } from '../core/budget.ts';
 import type { AgentRecord } from '../core/rows.ts';
+import { askPrice } from './priceQuestion.ts';
 import { openRequest } from './requests.ts';
 import type { Step } from './step.ts';
 import { setTimer } from './timers.ts';
@@ -16,19 +17,15 @@ export function cannotPay(
   setPhase(step, agent, 'waiting', 'budget');
   if (held.kind === 'wait') return;
   const owner = step.agent(held.agent);
-  const asked =
-    held.kind === 'spent'
-      ? {
-          title: `Budget of ${owner.name}: ${held.limit} spent`,
-          detail: `${owner.name} has used up its budget of ${held.limit}. Allow to give as much again; deny to end the turn.`,
-          cluster: spentCluster(owner, held.limit),
-        }
-      : {
-          title: `No price for ${agent.model}`,
-          detail: `${agent.model} has no known price, and ${owner.name} has a budget of money. Set a price (0 is one) or take the limit away.`,
-          cluster: `price:${owner.id}:${agent.model}`,
-        };
-  openRequest(step, agent, { kind: 'budget', ...asked, call: 0, choices: [] });
+  if (held.kind === 'noPrice') return askPrice(step, agent, owner);
+  openRequest(step, agent, {
+    kind: 'budget',
+    title: `Budget of ${owner.name}: ${held.limit} spent`,
+    detail: `${owner.name} has used up its budget of ${held.limit}. Allow to give as much again; deny to end the turn.`,
+    cluster: spentCluster(owner, held.limit),
+    call: 0,
+    choices: [],
+  });
 }
 
 /** No key is known: clients that have keys are asked once, and every agent of the provider goes on with it. */

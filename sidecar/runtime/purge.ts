@@ -16,6 +16,7 @@ import { verdictOnItsWay } from './changes.ts';
 import { interruptAgent } from './interrupt.ts';
 import { bodyOf } from './jobs.ts';
 import { limits } from './limits.ts';
+import { addedUpTo, onFold } from './spend.ts';
 import type { Step } from './step.ts';
 
 /** Takes rows out of the store until a slice is full. */
@@ -131,6 +132,7 @@ function purgeAgent(job: Job, agent: AgentRecord): void {
       removeAll(job, { index: index[table], of: agent.id }, (row) => gone(slice, table, row.id)),
     ) &&
     purgeChanges(job, agent) &&
+    purgeSums(job, agent) &&
     purgeLine(job, { agent: agent.id, keep });
   if (!done || slice.isFull) return;
   const { id, forkAgent, forkEntry, forkStretch } = agent;
@@ -140,6 +142,13 @@ function purgeAgent(job: Job, agent: AgentRecord): void {
   const fork = { forkAgent, forkEntry, forkStretch };
   if (keep > 0) step.store.insert('remains', { agent: id, ...fork, upTo: keep, due: 0 });
   else lessNeeded(step, forkAgent);
+}
+
+/** What is added up of a root by hour goes with it; it stays in the sums of all (spend.ts). */
+function purgeSums(job: Job, { id, parent }: AgentRecord): boolean {
+  const { slice } = job;
+  const own = { index: 'spend.root', of: id } as const;
+  return parent !== 0 || removeAll(job, own, (row) => gone(slice, 'spend', row.id));
 }
 
 function gone(slice: Slice, table: TableName, id: number): boolean {
@@ -274,12 +283,20 @@ function trimRemains(job: Job, remains: RemainsRecord): void {
   lessNeeded(step, remains.forkAgent);
 }
 
-/** Rows of the ledger go by age, whether their agent lives or not: what was spent is in the agents' rows. */
+/**
+ * Rows of the ledger go by age, whether their agent lives or not: what was spent is in the agents' rows and added up by
+ * hour. A row that is not added up yet is, and goes with the next slice.
+ */
 function trimLedger({ step, slice }: Job): boolean {
+  const upTo = addedUpTo(step);
   const oldest = step.store.range('ledger.all', [], { limit: limits.slice });
   for (const row of oldest) {
     if (slice.isFull) return true;
     if (step.nowMs - limits.ledgerKeptMs <= row.at) return false;
+    if (upTo < row.id) {
+      onFold(step);
+      return true;
+    }
     slice.remove('ledger', row.id);
   }
   return oldest.length === limits.slice;

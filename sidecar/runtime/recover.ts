@@ -87,6 +87,7 @@ function recovered(step: Step): void {
     step.rt.post({ kind: 'keysMore', after: 0 });
     step.rt.post({ kind: 'trustMore', after: 0 });
     step.rt.post({ kind: 'editors', after: 0 });
+    step.rt.post({ kind: 'fold' });
   });
 }
 

@@ -248,6 +248,15 @@ const references: readonly Check[] = [
       WHERE trust.hash = own.hash AND trust.id <> own.id)`,
   },
   points('timer', 'agent', 'agent'),
+  points('spend', 'root', 'agent'),
+  {
+    invariant: 'I7',
+    about: 'what is added up by hour of a root is not more than its branch has spent (case 242)',
+    message: 'More is added up of the root than its branch has spent.',
+    table: 'agent',
+    broken: `own.parent = 0 AND (SELECT ifnull(sum(spend.microUsd), 0) FROM spend INDEXED BY "spend.root"
+      WHERE spend.root = own.id) > own.bMicroUsd`,
+  },
 ];
 
 const trash: readonly Check[] = [

@@ -193,6 +193,34 @@ function remainsOfLines(database: Database): void {
   `);
 }
 
+/** From 11 to 12: prices and models of profiles that a person sets, and what was spent, added up by hour. */
+function prices(database: Database): void {
+  const sums = 'requests, lost, input, output, cacheRead, cacheWrite, microUsd';
+  const added = `l.at / 3600000, l.model, count(*), sum(l.state = 'lost'), sum(l.input), sum(l.output),
+    sum(l.cacheRead), sum(l.cacheWrite), sum(l.microUsd)`;
+  database.exec(`
+    CREATE TABLE "price" (id INTEGER PRIMARY KEY, "model" TEXT NOT NULL, "input" INTEGER NOT NULL,
+      "output" INTEGER NOT NULL, "cacheRead" INTEGER NOT NULL, "cacheWrite" INTEGER NOT NULL) STRICT;
+    CREATE INDEX "price.model" ON "price" ("model");
+    CREATE TABLE "role" (id INTEGER PRIMARY KEY, "profile" TEXT NOT NULL, "model" TEXT NOT NULL) STRICT;
+    CREATE INDEX "role.profile" ON "role" ("profile");
+    CREATE TABLE "spend" (id INTEGER PRIMARY KEY, "root" INTEGER NOT NULL, "hour" INTEGER NOT NULL,
+      "model" TEXT NOT NULL, "requests" INTEGER NOT NULL, "lost" INTEGER NOT NULL, "input" INTEGER NOT NULL,
+      "output" INTEGER NOT NULL, "cacheRead" INTEGER NOT NULL, "cacheWrite" INTEGER NOT NULL,
+      "microUsd" INTEGER NOT NULL) STRICT;
+    CREATE INDEX "spend.root" ON "spend" ("root", "hour", "model");
+    CREATE TABLE "folded" (id INTEGER PRIMARY KEY, "upTo" INTEGER NOT NULL) STRICT;
+    CREATE INDEX "folded.upTo" ON "folded" ("upTo");
+    ALTER TABLE ledger ADD COLUMN root INTEGER NOT NULL DEFAULT 0;
+    UPDATE ledger SET root = agent.root FROM agent WHERE agent.id = ledger.agent;
+    INSERT INTO spend (root, hour, model, ${sums})
+      SELECT l.root, ${added} FROM ledger AS l WHERE l.root <> 0 GROUP BY 1, 2, 3;
+    INSERT INTO spend (root, hour, model, ${sums})
+      SELECT 0, ${added} FROM ledger AS l GROUP BY 1, 2, 3;
+    INSERT INTO folded (upTo) SELECT ifnull(max(id), 0) FROM ledger;
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -207,6 +235,7 @@ export const format: Format = {
     rewinds,
     madeFiles,
     remainsOfLines,
+    prices,
   ],
 };
 

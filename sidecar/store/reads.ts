@@ -10,6 +10,7 @@ import type { DoctorReport, ReviewFile, Reads, TreeAgent } from '../ports.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { AttentionState } from '../protocol/attention.ts';
 import type { ChangeRow } from '../protocol/change.ts';
+import type { AgentCost, DaySpent, LedgerEntry } from '../protocol/cost.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { FleetState } from '../protocol/fleet.ts';
 import type { TurnResult, BudgetState, QueuedTurn } from '../protocol/methods.ts';
@@ -22,6 +23,7 @@ import { AttentionReads } from './attentionReads.ts';
 import { examine } from './doctor.ts';
 import { EntryReads } from './entryReads.ts';
 import { schemaVersion } from './schema.ts';
+import { CostReads } from './costReads.ts';
 import { ManageReads } from './manageReads.ts';
 import { TrashReads } from './trashReads.ts';
 import { TreeReads } from './treeReads.ts';
@@ -40,6 +42,7 @@ export class SqliteReads implements Reads {
   readonly #tree: TreeReads;
   readonly #manage: ManageReads;
   readonly #trash: TrashReads;
+  readonly #cost: CostReads;
 
   /** `file` is the path of the database, for its size. */
   constructor(database: DatabaseConstructor.Database, file: string) {
@@ -51,6 +54,7 @@ export class SqliteReads implements Reads {
     this.#tree = new TreeReads(database, this.#agents);
     this.#manage = new ManageReads(database);
     this.#trash = new TrashReads(database, this.#agents);
+    this.#cost = new CostReads(database);
   }
 
   agent(id: number): AgentRow | undefined {
@@ -59,6 +63,26 @@ export class SqliteReads implements Reads {
 
   queue(agent: number, after: number, limit: number): Page<QueuedTurn> {
     return this.#manage.queue(agent, after, limit);
+  }
+
+  agentCost(agent: number): AgentCost | undefined {
+    return this.#cost.agent(agent);
+  }
+
+  spent(root: number, sinceHour: number, offsetMinutes: number): readonly DaySpent[] {
+    return this.#cost.days(root, sinceHour, offsetMinutes);
+  }
+
+  ledger(
+    agent: number,
+    after: number,
+    limit: number,
+  ): { readonly rows: readonly LedgerEntry[]; readonly next: number | null } {
+    return this.#cost.ledger(agent, after, limit);
+  }
+
+  roles(): Readonly<Record<string, string>> {
+    return this.#cost.roles();
   }
 
   budget(agent: number): BudgetState | undefined {

@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 11;
+export const schemaVersion = 12;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -195,6 +195,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   },
   ledger: {
     agent: integer,
+    root: integer,
     turn: integer,
     attempt: integer,
     round: integer,
@@ -249,6 +250,21 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   ready: { slot: text, urgency: integer, root: integer, agent: integer, call: integer },
   timer: { due: integer, kind: text, agent: integer, ref: integer },
   provider: { name: text, spec: text },
+  price: { model: text, input: integer, output: integer, cacheRead: integer, cacheWrite: integer },
+  role: { profile: text, model: text },
+  spend: {
+    root: integer,
+    hour: integer,
+    model: text,
+    requests: integer,
+    lost: integer,
+    input: integer,
+    output: integer,
+    cacheRead: integer,
+    cacheWrite: integer,
+    microUsd: integer,
+  },
+  folded: { upTo: integer },
   answered: { key: text, answer: text, at: integer },
   process: { started: integer, ended: integer },
   trash: { agent: integer, state: text, at: integer, agents: integer },

@@ -20,6 +20,34 @@ function refuses(text: string, says: RegExp): void {
   );
 }
 
+test('prices, models of profiles and costs', () => {
+  const price = (text: string): unknown => command(`models price ${text}`);
+  assert.deepEqual(price('a/b/c --input 3 --output 15.5'), {
+    kind: 'price',
+    model: 'a/b/c',
+    price: { input: 3_000_000, output: 15_500_000 },
+  });
+  assert.deepEqual(price('a/b --input 0 --output 0 --cache-read 0.1'), {
+    kind: 'price',
+    model: 'a/b',
+    price: { input: 0, output: 0, cacheRead: 100_000 },
+  });
+  assert.deepEqual(price('a/b --clear'), { kind: 'price', model: 'a/b', price: null });
+  assert.deepEqual(command('models role explorer a/b'), { kind: 'role', profile: 'explorer', model: 'a/b' });
+  assert.deepEqual(command('models role explorer --clear'), {
+    kind: 'role',
+    profile: 'explorer',
+    model: null,
+  });
+  assert.deepEqual(command('cost lead --days 7'), { kind: 'cost', agent: 'lead', days: 7, ledger: false });
+  refuses('models price a/b --input 3', /--output/);
+  refuses('models price a/b --input -3 --output 1', /--input/);
+  refuses('models price a/b --input 3 --output 1 --clear', /not both/);
+  refuses('models price b --input 3 --output 1', /PROVIDER\/MODEL/);
+  refuses('models prise a/b', /price and role/);
+  refuses('models role explorer', /needs a model/);
+});
+
 test('run takes its options and everything behind -- as text', () => {
   assert.deepEqual(
     command(

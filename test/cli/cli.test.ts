@@ -238,3 +238,31 @@ test('a reader that has seen enough ends the command quietly', async (t) => {
   const { code, stderr } = await follow.ended;
   assert.deepEqual([code, stderr], [0, '']);
 });
+
+test('what was spent, by day and by request; prices and models of profiles last', async (t) => {
+  const store = new Store(t);
+  await store.lines('run', '--new', '--agent', 'lead', ...store.model, '--', 'hello');
+  const model = 'play/x';
+  const set = await store.lines('models', 'price', model, '--input', '1000', '--output', '0');
+  const price = { input: 1_000_000_000, output: 0, cacheRead: 1_000_000_000, cacheWrite: 1_000_000_000 };
+  assert.deepEqual(one(set, 'price')['price'], price);
+  await store.lines('run', '--agent', 'lead', '--', 'again');
+  const cost = await store.lines('cost', 'lead');
+  const day = one(cost, 'dayCost');
+  assert.equal(day['requests'], 2);
+  assert.equal(day['model'], model);
+  assert.ok(Number(day['microUsd']) > 0, 'the second request has the person’s price');
+  const own = one(cost, 'agentCost')['own'] as { microUsd: number };
+  assert.equal(own.microUsd, day['microUsd']);
+  const ledger = (await store.lines('cost', '--ledger')).map((line) => line['microUsd']);
+  assert.deepEqual(ledger, [0, day['microUsd']]);
+  assert.match((await store.roost('cost', '--pretty')).stdout, /2 requests/);
+  await store.lines('models', 'role', 'explorer', model);
+  await store.lines('shutdown');
+  const listed = await store.lines('models');
+  assert.deepEqual(
+    listed.filter((line) => line.type === 'role').map((line) => [line['profile'], line['model']]),
+    [['explorer', model]],
+  );
+  assert.equal((await store.roost('models', 'role', 'explorer', 'nobody/x')).code, 2);
+});

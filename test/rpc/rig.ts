@@ -125,7 +125,7 @@ export class Rig {
         error: (message, fields) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
       },
       about: () => ({ durability: 'process', startedAtMs: 1, privateBytes: 2 }),
-      models: () => Promise.resolve({ models: [], default: null }),
+      models: () => Promise.resolve({ models: [], default: null, roles: {} }),
       checkStart: (params) => Promise.resolve(params),
       look: () => Promise.resolve(noKnowledge),
       shutdown: () => void (this.shutdowns += 1),

@@ -7,6 +7,7 @@ import type { RuntimeOptions } from '../../sidecar/runtime/memory.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
 import type { Block, StopReason } from '../../sidecar/protocol/entry.ts';
+import type { ModelPrice } from '../../sidecar/protocol/cost.ts';
 import type { Params, Result } from '../../sidecar/protocol/methods.ts';
 import type { Item, ModelOutcome, ModelRequest, News, Ports, ToolEvent, ToolJob } from './types.ts';
 
@@ -27,6 +28,8 @@ export interface WorldOptions {
 const nameOfBytes = (bytes: Uint8Array | null): string =>
   bytes === null ? '' : Buffer.from(bytes).toString('hex');
 
+const usual = { input: 1_000_000, output: 2_000_000, cacheRead: 100_000, cacheWrite: 1_250_000 };
+
 interface Task {
   readonly atMs: number;
   readonly order: number;
@@ -42,6 +45,8 @@ export class World {
   keys = new Set<string>(['scripted']);
   /** What folders tell agents, as a look would find it now. */
   knowledge: Knowledge = noKnowledge;
+  /** As a person has set them. */
+  readonly prices = new Map<string, ModelPrice>();
   /** Whether a window lends models of its editor. */
   window = false;
   /** Models that only agents of a person may use. */
@@ -163,7 +168,9 @@ export class World {
           const alone = this.alone.has(id) ? { alone: true } : {};
           return { id, contextTokens: 200_000, outputTokens: 8_000, scripted, ...alone };
         },
-        price: () => ({ input: 1_000_000, output: 2_000_000, cacheRead: 100_000, cacheWrite: 1_250_000 }),
+        price: (model) => this.prices.get(model) ?? (model.startsWith('unpriced/') ? null : usual),
+        setPrice: (model, price) =>
+          void (price === null ? this.prices.delete(model) : this.prices.set(model, price)),
         setProvider: () => undefined,
         list: () => undefined,
         setKey: (provider, key) => void (key === null ? this.keys.delete(provider) : this.keys.add(provider)),

@@ -183,7 +183,8 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
       if (brief.includes('simulated bug')) continue;
       return odd('a bug');
     }
-    const denied = brief.startsWith('Ended by a person') || brief.startsWith('The budget is spent');
+    const denied =
+      brief.startsWith('Ended by a person') || /^The budget is spent|^sim\/model has no price/.test(brief);
     const expected =
       (denied && excuses?.has('denied')) ||
       (brief.endsWith('sim') || brief.includes(': sim ') ? excuses?.has('rejected') : false) ||

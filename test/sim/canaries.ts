@@ -37,6 +37,7 @@ export const canaries = {
   leftTurnsSent: 'a model is sent what a rewind has left',
   wrongResultTaken: 'a result is taken that does not fit its schema',
   supersededResultTaken: 'a result stays that was handed in before a message of its turn',
+  foldForgotten: 'what was added up by hour is not remembered as added up',
   poolForgotten: 'requests in flight of a pool are not counted against what it takes',
   placeTwice: 'an agent gets two places in the queue for a slot',
 } as const;
@@ -154,6 +155,7 @@ const switches: Partial<Record<Canary, Switch>> = {
         ? without(patch, 'result')
         : patch;
     }),
+  foldForgotten: () => onUpdate('folded', (patch) => without(patch, 'upTo')),
   poolForgotten: () => ({
     flush: (step) => {
       step.slots.inPool = {};

@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { itemOf } from '../../sidecar/core/context.ts';
 import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
-import type { AgentRecord, ChangeRecord, LedgerRecord } from '../../sidecar/core/rows.ts';
+import type { LedgerRecord } from '../../sidecar/core/moneyRows.ts';
+import type { AgentRecord, ChangeRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
 import { marksIn } from './fakeScout.ts';

@@ -64,6 +64,8 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'agent/rename': null,
   'agent/configure': null,
   'budget/set': null,
+  'model/price': null,
+  'model/role': null,
   'trust/set': null,
 };
 

@@ -23,11 +23,14 @@ export class FakeModel implements Model {
   readonly #sim: Sim;
   readonly #process: Process;
   #hasKey: boolean;
+  /** What a person says that it costs. */
+  #own: typeof price | null = null;
 
   constructor(sim: Sim, process: Process) {
     this.#sim = sim;
     this.#process = process;
     this.#hasKey = !sim.swarm.needsKey;
+    this.#own = sim.disk.rows('price')[0] ?? null;
   }
 
   info(model: string) {
@@ -35,7 +38,11 @@ export class FakeModel implements Model {
   }
 
   price() {
-    return this.#sim.swarm.priced ? price : null;
+    return this.#own ?? (this.#sim.swarm.priced ? price : null);
+  }
+
+  setPrice(_model: string, own: typeof price | null): void {
+    this.#own = own;
   }
 
   list(): void {

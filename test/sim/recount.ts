@@ -27,12 +27,38 @@ export function recount(disk: FakeDisk, lowered: ReadonlySet<number>): Wrong | n
     first('wake', parked(disk)) ??
     first('trash', trash(disk)) ??
     first('trash', orphans(disk)) ??
+    first('S6', spend(disk)) ??
     first('S10', bounds(disk));
   return found;
 }
 
 function first(check: string, found: string | null): Wrong | null {
   return found === null ? null : { check, message: found };
+}
+
+/**
+ * What is added up by hour is what the ledger says, up to the row that is named; of each root that is there, and of all.
+ * Sums of a root that is being deleted for good are on their way out.
+ */
+function spend(disk: FakeDisk): string | null {
+  const upTo = disk.rows('folded')[0]?.upTo ?? 0;
+  const wanted = new Map<string, number>();
+  const leaving = new Set(disk.rows('trash').flatMap((row) => (row.state === 'emptying' ? [row.agent] : [])));
+  const isCounted = (root: number): boolean =>
+    root === 0 || (disk.row('agent', root) !== undefined && !leaving.has(root));
+  const add = (key: string, by: number): void => void wanted.set(key, (wanted.get(key) ?? 0) + by);
+  const key = (root: number, hour: number, model: string): string => `${root} ${hour} ${model}`;
+  for (const row of disk.rows('ledger')) {
+    if (upTo < row.id) continue;
+    for (const each of [row.root, 0])
+      if (isCounted(each)) add(key(each, Math.floor(row.at / 3_600_000), row.model), row.microUsd + 1e6);
+  }
+  for (const row of disk.rows('spend'))
+    if (isCounted(row.root)) add(key(row.root, row.hour, row.model), -row.microUsd - row.requests * 1e6);
+  // Old rows of the ledger are deleted; what is added up of them stays.
+  const isWhole = disk.rows('ledger')[0]?.id === 1;
+  const wrong = [...wanted].find(([, left]) => (isWhole ? left !== 0 : 0 < left));
+  return wrong === undefined ? null : `what was spent (${wrong[0]}) is off by ${wrong[1]} up to row ${upTo}`;
 }
 
 const sums = [

@@ -199,6 +199,7 @@ function drawBounds(chance: Chance): Bounds {
     namesListed: chance.pick([1, 200]),
     noticeOutcomes: chance.pick([1, 3, 100]),
     noticeBytes: chance.pick([400, 8192]),
+    foldRows: chance.pick([1, 3, 500]),
     queuedTurns: chance.pick([1, 3, 1000]),
     resultTries: chance.pick([1, 2, 5]),
     schemasKept: chance.pick([1, 64]),

@@ -207,6 +207,8 @@ export class Workload {
       },
       () => this.#takeBack(),
       () => this.#call('checkpoint/restore', { checkpoint: checkpointId(chance.int(1, 9)), paths: 'all' }),
+      () => this.#price(),
+      () => this.#role(),
       ...(chance.hits(0.2) ? [() => this.#call('agent/close', { agent })] : []),
       ...(chance.hits(0.5) ? [() => this.#delete(id)] : []),
       ...(chance.hits(0.5) ? [() => this.#restore(id)] : []),
@@ -257,6 +259,19 @@ export class Workload {
     const tops = disk.rows('trash').map((row) => agentId(row.agent));
     const agents = tops.length === 0 || chance.hits(0.5) ? null : [chance.pick(tops)];
     this.#call('trash/empty', { agents });
+  }
+
+  /** A person says what the model costs, or that the table knows it better. */
+  #price(): void {
+    const { chance } = this.#sim;
+    const price = chance.pick([null, { input: 0, output: 0 }, { input: 3_000_000, output: 9_000_000 }]);
+    this.#call('model/price', { model: 'sim/model', price });
+  }
+
+  #role(): void {
+    const { chance } = this.#sim;
+    const profile = chance.pick(['implementer', 'explorer']);
+    this.#call('model/role', { profile, model: chance.pick([null, 'sim/model']) });
   }
 
   #takeBack(): void {

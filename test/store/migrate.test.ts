@@ -59,6 +59,7 @@ const rows = `
     (2, 2, 2, 1, 'note', 0, 9, '{"kind":"note","text":"b"}'), (3, 2, 3, 1, 'note', 0, 9, '{"kind":"note","text":"c"}');
   INSERT INTO outcome VALUES (1, 1, 2, 2, 'done', 1);
   INSERT INTO ready VALUES (1, 'model', 1, 1, 2, 0);
+  INSERT INTO ledger VALUES (6, 2, 2, 1, 'settled', 0, 0, 3, 20, 10, 5, 0, 7200000, 'm/x');
   INSERT INTO ledger VALUES (7, 1, 1, 5, 'open', 5, 50, 0, 0, 0, 0, 0, 1, 'm/x');
 `;
 
@@ -127,6 +128,9 @@ test('rows of the first format are whole afterwards, and what was in flight is w
     restarted: 0,
   });
   assert.deepEqual(of('SELECT told FROM turn WHERE id = 2'), { told: 1 });
+  const spent = { requests: 1, lost: 0, input: 20, output: 10, cacheRead: 5, cacheWrite: 0, microUsd: 3 };
+  const day = { day: '1970-01-01', model: 'm/x', ...spent };
+  assert.deepEqual([reads.spent(0, 0, 0), reads.spent(1, 0, 0), reads.spent(2, 0, 0)], [[day], [day], []]);
   old.close();
 });
 

@@ -1,11 +1,11 @@
 // Rows for tests of the store: complete rows in which a test names only what it is about.
 
+import type { LedgerRecord } from '../../sidecar/core/moneyRows.ts';
 import type {
   AgentRecord,
   CallRecord,
   ChangeRecord,
   EntryRecord,
-  LedgerRecord,
   RequestRecord,
   TurnRecord,
 } from '../../sidecar/core/rows.ts';
@@ -195,6 +195,7 @@ export function changeRow(own: Partial<New<ChangeRecord>> = {}): New<ChangeRecor
 export function ledgerRow(own: Partial<New<LedgerRecord>> = {}): New<LedgerRecord> {
   return {
     agent: 1,
+    root: 1,
     turn: 1,
     attempt: 1,
     round: 1,
