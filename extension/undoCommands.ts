@@ -1,4 +1,5 @@
-// The palette's commands that can be taken back: delete a branch and restore it, rewind an agent.
+// The palette's commands that can be taken back: delete a branch and restore it, rewind an agent. And the one that
+// ends that: empty the trash.
 
 import * as vscode from 'vscode';
 import { turnId } from '../sidecar/protocol/ids.ts';
@@ -15,6 +16,7 @@ const { t } = vscode.l10n;
 export function registerUndoCommands(ctx: Ctx): void {
   ctx.command('roost.delete', (given: unknown) => deleteBranch(ctx, given));
   ctx.command('roost.restore', (given: unknown) => restoreBranch(ctx, given));
+  ctx.command('roost.emptyTrash', (given: unknown) => emptyTrash(ctx, given));
   ctx.command('roost.rewind', (given: unknown) => rewind(ctx, given));
 }
 
@@ -48,6 +50,30 @@ async function restoreBranch(ctx: Ctx, given: unknown): Promise<unknown> {
     t('Restored {0}', done.name),
     t('Restored {0}: {1} agents', done.name, done.agents),
   );
+  vscode.window.setStatusBarMessage(`Roost: ${text}`, limits.sayMs);
+  return done;
+}
+
+/** For good, so it always asks. What is deleted while the question is open is not meant. */
+async function emptyTrash(ctx: Ctx, given: unknown): Promise<unknown> {
+  const { rows, more } = await ctx.connection.call('trash/list', { after: null, limit: limits.pickRows });
+  const kept = rows.filter((row) => row.state === 'kept');
+  if (kept.length === 0) {
+    void vscode.window.showInformationMessage(t('The trash is empty.'));
+    return undefined;
+  }
+  const agents = kept.reduce((sum, row) => sum + row.agents, 0);
+  const question = more
+    ? t('Delete everything in the trash for good? It cannot be undone.')
+    : counted(
+        agents,
+        t('Delete {0} for good? It cannot be undone.', kept[0]?.path ?? ''),
+        t('Delete the {0} agents in the trash for good? It cannot be undone.', agents),
+      );
+  if (field(given, 'sure') !== true && !(await sure(question, t('Delete for Good')))) return undefined;
+  const what = more ? null : kept.map((row) => row.agent.id);
+  const done = await ctx.connection.call('trash/empty', { agents: what, key: ctx.key() });
+  const text = counted(done.agents, t('1 agent is deleted.'), t('{0} agents are deleted.', done.agents));
   vscode.window.setStatusBarMessage(`Roost: ${text}`, limits.sayMs);
   return done;
 }

@@ -484,6 +484,7 @@ export interface Reads {
   sizes(): {
     readonly schema: number;
     readonly storeBytes: number;
+    readonly freeBytes: number;
     readonly walBytes: number;
     readonly agents: number;
   };

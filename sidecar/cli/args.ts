@@ -11,6 +11,7 @@ import type { ProviderSpec } from '../protocol/settings.ts';
 import { Failure } from './failure.ts';
 import { parseIsolation, parseKnowledge, parseMode, type KnowledgeCommand } from './knowledgeArgs.ts';
 import { parseMoney, type MoneyCommand } from './moneyArgs.ts';
+import { parseTrash, type TrashCommand } from './trashArgs.ts';
 import { commonOptions, helpText, options, specs } from './usage.ts';
 import { need, parseBudget, parseCount, parseProvider, parseSeconds } from './values.ts';
 import { parseWorkspace, type WorkspaceCommand } from './workspaceArgs.ts';
@@ -89,7 +90,6 @@ export type Command =
   | { readonly kind: 'retry'; readonly agent: string }
   | { readonly kind: 'turns'; readonly agent: string }
   | { readonly kind: 'rewind'; readonly agent: string; readonly turn: number; readonly stop: boolean }
-  | { readonly kind: 'trash' }
   | { readonly kind: 'budget'; readonly agent: string; readonly budget: Partial<Budget> | null }
   | { readonly kind: 'queue'; readonly agent: string; readonly remove: number | null }
   | { readonly kind: 'requests' }
@@ -106,6 +106,7 @@ export type Command =
   | KnowledgeCommand
   | MoneyCommand
   | { readonly kind: 'info' | 'doctor' | 'shutdown' }
+  | TrashCommand
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly text: string };
 
@@ -186,13 +187,14 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'close':
     case 'delete':
     case 'restore':
-    case 'trash':
     case 'retry':
     case 'turns':
     case 'rewind':
     case 'budget':
     case 'queue':
       return parseLifecycle(name, values, words);
+    case 'trash':
+      return parseTrash(words);
     case 'answer':
       return parseAnswer(values, words);
     case 'review':
@@ -240,8 +242,7 @@ function parseFollow(values: Values, agent: string | undefined): Command {
   };
 }
 
-type Lifecycle =
-  'fork' | 'turns' | 'rewind' | 'close' | 'delete' | 'restore' | 'trash' | 'retry' | 'budget' | 'queue';
+type Lifecycle = 'fork' | 'turns' | 'rewind' | 'close' | 'delete' | 'restore' | 'retry' | 'budget' | 'queue';
 
 function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: readonly string[]): Command {
   switch (name) {
@@ -254,8 +255,6 @@ function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: rea
         schema: values.schema ?? null,
         text: needText('fork', others),
       };
-    case 'trash':
-      return { kind: name };
     case 'close':
     case 'delete':
     case 'restore':

@@ -44,6 +44,8 @@ export type PrintedLine =
   | ({ readonly type: 'rewound'; readonly agent: AgentId } & Result<'agent/rewind'>)
   | ({ readonly type: 'closed' | 'deleted' | 'restored'; readonly agent: AgentId } & BranchDone)
   | ({ readonly type: 'trash' } & TrashRow)
+  | ({ readonly type: 'emptied' } & Result<'trash/empty'>)
+  | { readonly type: 'trashKept'; readonly keptMs: number | null }
   | ({ readonly type: 'budget'; readonly agent: AgentId } & BudgetState)
   | ({ readonly type: 'queued'; readonly agent: AgentId } & QueuedTurn)
   | { readonly type: 'removed'; readonly turn: TurnId; readonly removed: boolean }

@@ -40,6 +40,8 @@ export function prettyLine(line: PrintedLine): string {
     case 'restored':
       return clean(prettyBranch(line));
     case 'trash':
+    case 'emptied':
+    case 'trashKept':
       return clean(prettyTrash(line));
     case 'budget':
       return prettyBudget(line);
@@ -169,7 +171,16 @@ const trashWords = {
   emptying: ', being deleted for good',
 } as const;
 
-function prettyTrash(row: Extract<PrintedLine, { type: 'trash' }>): string {
+type TrashLine = Extract<PrintedLine, { readonly type: 'trash' | 'emptied' | 'trashKept' }>;
+
+function prettyTrash(row: TrashLine): string {
+  if (row.type === 'emptied')
+    return row.branches === 0 ? 'The trash is empty.\n' : `deleted for good: ${counted(row.agents)}\n`;
+  if (row.type === 'trashKept') {
+    const days = row.keptMs === null ? null : row.keptMs / (24 * 60 * 60_000);
+    const until = days === null ? 'until it is emptied' : `for ${days} ${days === 1 ? 'day' : 'days'}`;
+    return `what is deleted stays in the trash ${until}\n`;
+  }
   const until =
     row.untilMs === null ? '' : `, kept until ${new Date(row.untilMs).toISOString().slice(0, 10)}`;
   const state = row.state === 'kept' ? until : trashWords[row.state];

@@ -1,4 +1,4 @@
-// Commands about the trash: delete, restore, trash.
+// Commands about the trash: delete, restore, and listing, emptying and keeping it.
 
 import type { AgentRow } from '../protocol/agent.ts';
 import { agentId } from '../protocol/ids.ts';
@@ -8,6 +8,7 @@ import type { Command } from './args.ts';
 import type { Context } from './context.ts';
 import { Failure } from './failure.ts';
 import type { Session } from './session.ts';
+import type { TrashCommand } from './trashArgs.ts';
 import { findAgent } from './work.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
@@ -23,7 +24,18 @@ export function dispatch(context: Context, command: Of<'delete' | 'restore' | 't
     case 'restore':
       return restore(context, command);
     case 'trash':
+      return dispatchTrash(context, command);
+  }
+}
+
+function dispatchTrash(context: Context, command: TrashCommand): Promise<number> {
+  switch (command.deed) {
+    case 'list':
       return list(context);
+    case 'empty':
+      return empty(context, command.branches);
+    case 'keep':
+      return keep(context, command.keptMs);
   }
 }
 
@@ -43,6 +55,33 @@ async function restore(context: Context, command: Of<'restore'>): Promise<number
 
 async function list({ session, printer }: Context): Promise<number> {
   for await (const row of inTrash(session)) await printer.print({ type: 'trash', ...row });
+  return 0;
+}
+
+/** All of it in one call, named branches so many at a time; a key counts for the first call. */
+async function empty({ session, printer, key }: Context, branches: readonly string[]): Promise<number> {
+  const firstKey = key ?? newKey();
+  if (branches.length === 0) {
+    const done = await session.call('trash/empty', { agents: null, key: firstKey });
+    await printer.print({ type: 'emptied', ...done });
+    return 0;
+  }
+  const agents: AgentRow['id'][] = [];
+  for (const named of branches) agents.push((await findTrashed(session, named)).id);
+  const done = { branches: 0, agents: 0 };
+  for (let at = 0; at < agents.length; at += pageRows) {
+    const key = at === 0 ? firstKey : `${firstKey}/${at}`;
+    const some = await session.call('trash/empty', { agents: agents.slice(at, at + pageRows), key });
+    done.branches += some.branches;
+    done.agents += some.agents;
+  }
+  await printer.print({ type: 'emptied', ...done });
+  return 0;
+}
+
+async function keep({ session, printer, key }: Context, keptMs: number | null): Promise<number> {
+  await session.call('trash/keep', { keptMs, key: key ?? newKey() });
+  await printer.print({ type: 'trashKept', keptMs });
   return 0;
 }
 

@@ -136,7 +136,11 @@ export const specs: Readonly<Record<string, Spec>> = {
     about: 'stop an agent and all below it, and move them to the trash',
   },
   restore: { takes: [], usage: 'restore AGENT', about: 'bring a branch back from the trash' },
-  trash: { takes: [], usage: 'trash', about: 'list what is in the trash' },
+  trash: {
+    takes: [],
+    usage: 'trash [ls] | trash empty [AGENT…] | trash keep DAYS|ever',
+    about: 'list what is in the trash; delete it, or some of it, for good; say how long it is kept (30 days)',
+  },
   budget: {
     takes: ['budget'],
     usage: 'budget AGENT [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30]',

@@ -96,6 +96,8 @@ export interface StoreInfo {
   readonly loop: { readonly p99Ms: number; readonly maxMs: number; readonly events: number };
   readonly clients: number;
   readonly storeBytes: number;
+  /** Of `storeBytes`, what deletions have left: new rows fill it before the file grows. */
+  readonly freeBytes: number;
   readonly walBytes: number;
   readonly privateBytes: number;
 }

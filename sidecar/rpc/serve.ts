@@ -421,10 +421,11 @@ class Serving {
   #info(): StoreInfo {
     const { host } = this.#options.behind();
     const { directory, reads } = this.#options;
-    const { schema, storeBytes, walBytes, agents } = reads.sizes();
+    const { schema, storeBytes, freeBytes, walBytes, agents } = reads.sizes();
     const { running, waiting } = reads.fleet();
     return {
-      ...{ directory, pid: process.pid, build, schema, agents, running, waiting, storeBytes, walBytes },
+      ...{ directory, pid: process.pid, build, schema, agents, running, waiting },
+      ...{ storeBytes, freeBytes, walBytes },
       ...this.#options.about(),
       slots: host.slots(),
       loop: host.loop(),

@@ -191,12 +191,14 @@ export class SqliteReads implements Reads {
   sizes(): {
     readonly schema: number;
     readonly storeBytes: number;
+    readonly freeBytes: number;
     readonly walBytes: number;
     readonly agents: number;
   } {
     return {
       schema: schemaVersion,
       storeBytes: bytesOf(this.#file),
+      freeBytes: freeBytes(this.#database),
       walBytes: bytesOf(`${this.#file}-wal`),
       agents: this.#attention.total().agents,
     };
@@ -219,4 +221,10 @@ export class SqliteReads implements Reads {
 /** Bytes of a file, 0 when there is none. */
 function bytesOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Bytes of pages that no row is in. SQLite knows their number without looking at them. */
+function freeBytes(database: DatabaseConstructor.Database): number {
+  const pragma = (name: string): number => Number(database.pragma(name, { simple: true }));
+  return pragma('freelist_count') * pragma('page_size');
 }

@@ -51,6 +51,77 @@ test('delete moves a branch to the trash and restore brings it back, by path, al
   assert.equal(one(sent, 'result')['text'], 'heard go on');
 });
 
+test('the trash is emptied by name and whole, a fork of what is gone lives, and a crash only delays it', async (t) => {
+  const store = new Store(t);
+  const run = (name: string, text: string, ...more: string[]): Promise<unknown> =>
+    store.lines('run', '--new', '--agent', name, ...more, ...store.model, '--', text);
+  await run('lead', 'first words');
+  await store.lines('fork', 'lead', '--agent', 'heir', '--', 'second words');
+  await store.lines('wait', 'heir');
+  await run('kid', 'hi', '--parent', 'lead');
+  for (const name of ['one', 'two']) {
+    await run(name, 'hello');
+    await store.lines('delete', name);
+  }
+  const lead = one(await store.lines('delete', 'lead'), 'deleted');
+  const none = await store.roost('trash', 'empty', 'heir');
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /no "heir" in the trash/);
+  const some = one(await store.lines('trash', 'empty', 'lead', 'one', '--key', 'k'), 'emptied');
+  assert.deepEqual([some['branches'], some['agents']], [2, 3]);
+  const again = await store.lines('trash', 'empty', String(lead['agent']), '--key', 'k');
+  assert.deepEqual(one(again, 'emptied'), some, 'a key is answered as it was');
+  await store.kill();
+
+  const rest = async (): Promise<unknown[]> => (await store.lines('trash')).map((row) => row['path']);
+  const deadlineMs = Date.now() + 5_000;
+  while ((await rest()).length > 1) assert.ok(Date.now() < deadlineMs, 'rows go on going after a crash');
+  assert.deepEqual(await rest(), ['two']);
+  const gone = await store.roost('restore', String(lead['agent']));
+  assert.match(gone.stderr, /There is no agent/);
+  const heard = await store.lines('send', 'heir', '--follow', '--', 'third words');
+  assert.equal(one(heard, 'result')['text'], 'heard third words');
+  // A twin with the same words that were never deleted sends its model as much.
+  await run('twin', 'first words');
+  await store.lines('send', 'twin', '--follow', '--', 'second words');
+  const twin = await store.lines('send', 'twin', '--follow', '--', 'third words');
+  const usage = (lines: typeof heard): unknown[] =>
+    lines.flatMap(({ body }) => (JSON.stringify(body ?? {}).match(/"input":\d+/) ?? []).slice(0, 1));
+  assert.deepEqual(usage(heard), usage(twin));
+  assert.equal(usage(heard).length, 1);
+
+  const all = await store.roost('trash', 'empty', '--pretty');
+  assert.equal(all.stdout, 'deleted for good: 1 agent\n');
+  assert.equal((await store.roost('trash', 'empty', '--pretty')).stdout, 'The trash is empty.\n');
+  const checked = await store.lines('doctor');
+  assert.deepEqual(
+    checked.filter((line) => line['type'] === 'finding'),
+    [],
+  );
+});
+
+test('how long the trash keeps is set in days, and what is older goes at once', async (t) => {
+  const store = new Store(t);
+  await store.lines('run', '--new', '--agent', 'lead', ...store.model, '--', 'hello');
+  await store.lines('delete', 'lead');
+  for (const [word, daysMs] of [
+    ['1.5', 36 * 60 * 60_000],
+    ['ever', null],
+  ] as const) {
+    assert.equal(one(await store.lines('trash', 'keep', word), 'trashKept')['keptMs'], daysMs);
+    const [row] = await store.lines('trash');
+    assert.equal(
+      daysMs === null ? row?.['untilMs'] : Number(row?.['untilMs']) - Number(row?.['atMs']),
+      daysMs,
+    );
+  }
+  for (const wrong of ['soon', '40000'])
+    assert.match((await store.roost('trash', 'keep', wrong)).stderr, /days, up to 36500, or "ever"/);
+  await store.lines('trash', 'keep', '0');
+  const deadlineMs = Date.now() + 5_000;
+  while ((await store.lines('trash')).length > 0) assert.ok(Date.now() < deadlineMs, 'it goes');
+});
+
 test('two branches of one name in the trash are told apart by their numbers', async (t) => {
   const store = new Store(t);
   const ids: string[] = [];

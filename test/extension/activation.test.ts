@@ -284,6 +284,25 @@ test('what is deleted can be restored, at once or from the trash', async () => {
   assert.equal((said('agent/restore') as { agent: number }).agent, 9);
 });
 
+test('Empty Trash always asks, and deletes what was counted', async () => {
+  const emptied = (): unknown[] =>
+    sidecar.calls.filter((call) => call.method === 'trash/empty').map((call) => call.params);
+  const kept = { id: 1, agent: agentRow(7), path: 'lead', agents: 3, state: 'kept', atMs: 0, untilMs: null };
+  sidecar.answers['trash/list'] = () => ({ rows: [kept, { ...kept, state: 'moving' }], more: false });
+  sidecar.answers['trash/empty'] = () => ({ branches: 1, agents: 3 });
+  seen.answers = [undefined];
+  await seen.commands.get('roost.emptyTrash')?.();
+  assert.match(seen.messages.at(-1) ?? '', /^Delete the 3 agents in the trash for good\?/);
+  assert.deepEqual(emptied(), []);
+  seen.answers = ['Delete for Good'];
+  await seen.commands.get('roost.emptyTrash')?.();
+  assert.deepEqual((emptied()[0] as { agents: unknown }).agents, [7]);
+  sidecar.answers['trash/list'] = () => ({ rows: [], more: false });
+  await seen.commands.get('roost.emptyTrash')?.();
+  assert.match(seen.messages.at(-1) ?? '', /The trash is empty/);
+  assert.equal(emptied().length, 1);
+});
+
 test('Rewind goes back to a turn, asks before it stops one, and can be undone', async () => {
   const said = (): readonly unknown[] =>
     sidecar.calls

@@ -316,3 +316,23 @@ test('rows of the ledger go by age', () => {
   assert.deepEqual(world.open.reads.budget(agent)?.spent, spent);
   healthy(world);
 });
+
+test('room of what was deleted is told, and filled by what comes after', () => {
+  const world = new World({ answer: () => 'long '.repeat(2_000) });
+  const round = (): number => {
+    const leads = Array.from({ length: 40 }, () => world.start('x').agent);
+    world.run(10_000);
+    for (const agent of leads) remove(world, agent);
+    empty(world);
+    world.run(10_000);
+    return world.open.reads.sizes().freeBytes;
+  };
+  const first = round();
+  assert.ok(40 * 10_000 < first * 20, `${first} bytes are free`);
+  const more = [round(), round(), round()];
+  // Rows of the ledger and keys of what was asked stay; else the rounds use the same pages.
+  for (const bytes of more)
+    assert.ok(bytes <= first * 1.2, `${bytes} bytes are free, after one round ${first}`);
+  assert.deepEqual(rows(world, 'entry'), []);
+  healthy(world);
+});

@@ -28,6 +28,7 @@ export const canaries = {
   interruptedWithoutResult: 'a call of an interrupted turn gets no result',
   countDrift: 'an ancestor misses a change of its counts',
   trashCounted: 'those above a deleted branch go on counting it',
+  prefixFreed: 'what a fork begins with goes with the agent that it was forked from',
   walkForgotten: 'a branch that is deleted in slices is forgotten after the first',
   keyForgotten: 'a message is taken without its key',
   unfair: 'the first root always goes first',
@@ -133,6 +134,7 @@ const switches: Partial<Record<Canary, Switch>> = {
         ? without(patch, 'bAgents')
         : patch,
     ),
+  prefixFreed: () => ({ spoil: { hides: (index) => index === 'agent.forks' } }),
   keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),
   denialForgotten: () => onInsert('trust', (row) => ({ ...row, verdict: 'trusted' })),
   leftTurnsSent: (sim) =>

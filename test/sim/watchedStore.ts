@@ -15,6 +15,8 @@ export type AnyRow = Readonly<Record<string, unknown>>;
 export interface Spoil {
   insert?(table: TableName, row: AnyRow): AnyRow | null;
   update?(table: TableName, id: number, patch: AnyRow): AnyRow | null;
+  /** Whether a range is found empty, whatever is in it. */
+  hides?(index: IndexName): boolean;
 }
 
 export interface Touched {
@@ -146,6 +148,7 @@ export class WatchedStore implements Store {
 
   range<I extends IndexName>(index: I, equals: readonly (string | number | null)[], page: Page): RowOf<I>[] {
     this.#maybeBug();
+    if (this.#spoil.hides?.(index) === true) return [];
     return this.#inner.range(index, equals, page);
   }
 }
