@@ -38,6 +38,10 @@ export const limits = {
   clusterTitles: 4,
   /** Agents, turns and deletions that a quick pick asks for; typing narrows the list in the sidecar. */
   pickRows: 100,
+  /** Worktrees of one list; a page of the sidecar, which looks into each with git. */
+  worktreeRows: 50,
+  /** Names of files that a question about bringing files back shows; a dialog stays on a small screen with these. */
+  restoreNames: 12,
   /** Pause in typing before a quick pick asks again. */
   pickPauseMs: 120,
   /** Follows of one webview: its tree or transcript, its changes, and room for one being moved. */

@@ -24,6 +24,7 @@ import { Reviews } from './reviews.ts';
 import { settings } from './settings.ts';
 import { readDiscovery } from './sidecar.ts';
 import { registerStatus } from './status.ts';
+import { registerFolderCommands } from './folderCommands.ts';
 import { registerUndoCommands } from './undoCommands.ts';
 
 export function activate(extension: vscode.ExtensionContext): void {
@@ -34,6 +35,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   registerCommands(ctx, panels);
   registerLifeCommands(ctx, panels);
   registerUndoCommands(ctx);
+  registerFolderCommands(ctx);
   registerDecisions(ctx, attention);
   const reviews = new Reviews(ctx);
   const docs = new ReviewDocs(ctx, reviews);

@@ -134,5 +134,31 @@ chapter('its agents ask, and do what was allowed', async () => {
     return (await workbench.page.locator('.customview-tree .monaco-list-row', { hasText: '+' }).count()) >= 4;
   });
   await workbench.shot('16-scripted-review');
+});
+
+chapter('files go back to how they were before the first agent wrote, and forth again', async () => {
+  const files = ['src/greeting.ts', 'src/mean.js', 'src/words.js', 'test/words.test.js'];
+  const written = files.map(onDisk);
+  await workbench.command('Roost: Bring Files Back to a Checkpoint…');
+  const rows = workbench.page.locator('.quick-input-list .monaco-list-row');
+  await rows.filter({ hasText: 'before' }).first().waitFor();
+  // The newest stands first, and the list goes round: up from there is the oldest.
+  await workbench.page.keyboard.press('ArrowUp');
+  await workbench.page.keyboard.press('Enter');
+  const dialog = workbench.page.locator('.monaco-dialog-box', { hasText: /Bring 4 files back/ });
+  await dialog.waitFor();
+  await workbench.shot('17-files-back');
+  await dialog.getByRole('button', { name: 'Restore' }).click();
+  await until(
+    'the files are as they were',
+    () => !existsSync(path.join(vscode.workspace, 'test/words.test.js')),
+  );
+  assert.doesNotMatch(onDisk('src/greeting.ts'), /Welcome/);
+  const said = workbench.notification(/4 files are as they were/);
+  await said.getByRole('button', { name: 'Undo' }).click();
+  await until('the files are as they had been', () =>
+    existsSync(path.join(vscode.workspace, 'test/words.test.js')),
+  );
+  await until('all of them', () => files.every((file, index) => onDisk(file) === written[index]));
   assert.deepEqual(workbench.outside, []);
 });
