@@ -51,13 +51,14 @@ function isDialect(value: unknown): value is Dialect {
 export function isProvider(value: unknown): value is ProviderSpec {
   if (typeof value !== 'object' || value === null) return false;
   const fields: Record<string, unknown> = { ...value };
-  const { name, dialect, baseUrl, keyless, caFile, ...rest } = fields;
+  const { name, dialect, baseUrl, keyHeader, keyless, caFile, ...rest } = fields;
   return (
     typeof name === 'string' &&
     /^[a-z0-9][a-z0-9_.-]*$/i.test(name) &&
     isDialect(dialect) &&
     typeof baseUrl === 'string' &&
     baseUrl !== '' &&
+    (keyHeader === undefined || keyHeader === 'authorization' || keyHeader === 'api-key') &&
     (keyless === undefined || typeof keyless === 'boolean') &&
     (caFile === undefined || typeof caFile === 'string') &&
     Object.keys(rest).length === 0

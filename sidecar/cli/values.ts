@@ -6,14 +6,19 @@ import { Failure } from './failure.ts';
 
 const dialects = ['anthropic', 'chat', 'responses', 'scripted'] as const satisfies readonly Dialect[];
 
-/** `NAME=DIALECT,URL[,keyless][,ca=FILE]`. A file may not hold a comma. */
+const flags: ReadonlySet<string> = new Set(['keyless', 'api-key']);
+
+/** `NAME=DIALECT,URL[,keyless][,api-key][,ca=FILE]`. A file may not hold a comma. */
 export function parseProvider(text: string): ProviderSpec {
   const [, name, dialectName, baseUrl, rest = ''] = /^([^=,]+)=([^,]+),([^,]+)(,.*)?$/.exec(text) ?? [];
   if (name === undefined || dialectName === undefined || baseUrl === undefined) {
-    throw new Failure('usage', `--provider ${text}: it must look like NAME=DIALECT,URL[,keyless][,ca=FILE].`);
+    throw new Failure(
+      'usage',
+      `--provider ${text}: it must look like NAME=DIALECT,URL[,keyless][,api-key][,ca=FILE].`,
+    );
   }
   const extras = rest.split(',').filter((extra) => extra !== '');
-  const unknown = extras.find((extra) => extra !== 'keyless' && !extra.startsWith('ca='));
+  const unknown = extras.find((extra) => !flags.has(extra) && !extra.startsWith('ca='));
   if (unknown !== undefined) throw new Failure('usage', `--provider ${name}: "${unknown}" is not known.`);
   const ca = extras.find((extra) => extra.startsWith('ca='))?.slice('ca='.length);
   const dialect = oneOf(`--provider ${name}`, dialectName, dialects);
@@ -22,6 +27,7 @@ export function parseProvider(text: string): ProviderSpec {
     name,
     dialect,
     baseUrl,
+    ...(extras.includes('api-key') ? { keyHeader: 'api-key' } : {}),
     ...(extras.includes('keyless') ? { keyless: true } : {}),
     ...(ca === undefined ? {} : { caFile: ca }),
   };

@@ -25,7 +25,8 @@ import {
 } from './dialect.ts';
 
 export const anthropic: Dialect = {
-  path: '/v1/messages',
+  path: () => '/v1/messages',
+  listPath: '/v1/models',
   headers: (key) => ({ 'anthropic-version': '2023-06-01', ...(key === null ? {} : { 'x-api-key': key }) }),
   encode,
   decoder: (target) => new MessageDecoder(target),

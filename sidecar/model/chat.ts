@@ -6,6 +6,7 @@ import type { ModelRequest } from '../ports.ts';
 import type { Item, ToolSpec } from '../core/terms.ts';
 import type { Block } from '../protocol/entry.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import { keyHeaders } from './azure.ts';
 import { callId } from './callId.ts';
 import { ChatDecoder, reasoningFields } from './chatStream.ts';
 import {
@@ -23,8 +24,9 @@ import {
 import { habitsOf, type Habits } from './hosts.ts';
 
 export const chat: Dialect = {
-  path: '/chat/completions',
-  headers: (key): Record<string, string> => (key === null ? {} : { authorization: `Bearer ${key}` }),
+  path: () => '/chat/completions',
+  listPath: '/models',
+  headers: keyHeaders,
   encode,
   decoder: (target) => new ChatDecoder(target),
 };

@@ -8,6 +8,7 @@ import type { ModelRequest } from '../ports.ts';
 import type { Item, ToolSpec } from '../core/terms.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import type { Json, JsonObject } from '../protocol/json.ts';
+import type { KeyHeader } from '../protocol/settings.ts';
 import { isTooDeep } from '../core/answer.ts';
 import { wellFormed } from '../core/text.ts';
 
@@ -58,10 +59,19 @@ export interface Decoder {
   end(): Ending;
 }
 
+/** Where a key goes, as far as its header depends on it. */
+export interface KeyPlace {
+  readonly host: string;
+  /** As the provider's setting says; null: the host and the dialect tell. */
+  readonly header: KeyHeader | null;
+}
+
 export interface Dialect {
-  /** What follows the base URL. */
-  readonly path: string;
-  headers(key: string | null): Record<string, string>;
+  /** What follows the base URL, with a query of its own where it has one. */
+  path(model: string): string;
+  headers(key: string | null, place: KeyPlace): Record<string, string>;
+  /** Of the list of models, below the base URL. */
+  readonly listPath: string;
   encode(request: ModelRequest, target: Target): Pieces;
   decoder(target: Target): Decoder;
 }

@@ -22,7 +22,8 @@ export interface Line {
   readonly provider: string;
   readonly host: string;
   readonly dialect: Dialect;
-  readonly path: string;
+  /** Of a request to a model. */
+  readonly path: (model: string) => string;
   readonly headers: Readonly<Record<string, string>>;
   readonly key: string | null;
   readonly wire: Wire;
@@ -61,7 +62,7 @@ export class Flight implements Ear, Due {
     line.deadlines.add(this);
     this.sentChars = 0;
     const pieces = line.dialect.encode(request, this.target());
-    this.giveUp = line.wire.open(new Letter(line.path, line.headers, this.counted(pieces)), this);
+    this.giveUp = line.wire.open(new Letter(line.path(this.model), line.headers, this.counted(pieces)), this);
   }
 
   /** Nothing is posted after it. */

@@ -36,6 +36,11 @@ const known: readonly { readonly host: RegExp; readonly habits: Habits }[] = [
     host: /(^|\.)openai\.com$/,
     habits: { ...usual, outputField: 'max_completion_tokens', cacheKey: true, reasoning: 'never' },
   },
+  // Its older models know the new field too; not all of them route their cache by a key.
+  {
+    host: /(^|\.)(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/,
+    habits: { ...usual, outputField: 'max_completion_tokens', reasoning: 'never' },
+  },
   // Ids are nine letters and digits; unknown fields are refused, and usage always comes.
   {
     host: /(^|\.)mistral\.ai$/,

@@ -44,12 +44,24 @@ export async function listModels(place: ListPlace): Promise<readonly ModelInfo[]
   }
 }
 
-/** `{ data: [{ id }] }`, which OpenAI, Anthropic and those that follow them all answer. */
+/**
+ * `{ data: [{ id }] }`, which OpenAI, Anthropic and those that follow them all answer. Azure says of each what it can;
+ * those that cannot chat are left out.
+ */
 function namesIn(answer: unknown): readonly string[] {
   if (typeof answer !== 'object' || answer === null || !('data' in answer) || !Array.isArray(answer.data))
     return [];
   const names = answer.data.flatMap((each: unknown) =>
-    typeof each === 'object' && each !== null && 'id' in each && typeof each.id === 'string' ? [each.id] : [],
+    typeof each === 'object' && each !== null && 'id' in each && typeof each.id === 'string' && chats(each)
+      ? [each.id]
+      : [],
   );
   return names.slice(0, limits.modelsListed);
+}
+
+function chats(model: object): boolean {
+  if (!('capabilities' in model)) return true;
+  const { capabilities } = model;
+  if (typeof capabilities !== 'object' || capabilities === null) return true;
+  return !('chat_completion' in capabilities) || capabilities.chat_completion !== false;
 }

@@ -15,6 +15,7 @@ import {
 import { limits } from '../runtime/limits.ts';
 import { anthropic } from './anthropic.ts';
 import { Authorities } from './authorities.ts';
+import { azureBase, deploymentPath } from './azure.ts';
 import { free, priceOf, sizesOf, type Shop } from './catalog.ts';
 import { chat } from './chat.ts';
 import { Deadlines } from './deadlines.ts';
@@ -168,13 +169,10 @@ class Models implements Model {
   private listPlace(spec: ProviderSpec): ListPlace | null {
     const line = spec.dialect === 'scripted' ? null : this.line(spec);
     if (line === null || 'kind' in line) return null;
-    const baseUrl = this.keys.get(spec.name)?.baseUrl ?? spec.baseUrl;
+    const base = azureBase(new URL(this.keys.get(spec.name)?.baseUrl ?? spec.baseUrl));
     return {
       provider: spec.name,
-      url: new URL(
-        pathBelow(new URL(baseUrl), spec.dialect === 'anthropic' ? '/v1/models' : '/models'),
-        baseUrl,
-      ).href,
+      url: new URL(pathBelow(base, line.dialect.listPath), base).href,
       headers: line.headers,
       caFile: spec.caFile ?? null,
       sizes: (name) => this.sizes(spec, name),
@@ -244,18 +242,18 @@ class Models implements Model {
         `"${baseUrl}" is no base URL: it must begin with https:// or http://. Set the provider ${spec.name} again.`,
       );
     }
-    const url = new URL(baseUrl);
+    const url = azureBase(new URL(baseUrl));
     const dialect = dialects[spec.dialect];
     return {
       provider: spec.name,
       host: url.hostname,
       dialect,
-      path: pathBelow(url, dialect.path) + url.search,
+      path: (model) => pathBelow(url, deploymentPath(url, dialect.path(model), model)),
       headers: Object.freeze({
         'content-type': 'application/json',
         accept: 'text/event-stream',
         'user-agent': 'roost',
-        ...dialect.headers(key?.key ?? null),
+        ...dialect.headers(key?.key ?? null, { host: url.hostname, header: spec.keyHeader ?? null }),
       }),
       key: key?.key ?? null,
       wire: this.wire(url, spec.caFile ?? null, key?.key ?? ''),

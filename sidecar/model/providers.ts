@@ -19,10 +19,11 @@ export const knownProviders: readonly ProviderSpec[] = [
 ];
 
 /**
- * Path of a dialect's requests below a base URL. People write `https://host`, `https://host/` and
- * `https://host/v1`; where the path begins with /v1 itself it is not doubled.
+ * Path of a dialect’s requests below a base URL, with the queries of both. People write `https://host`,
+ * `https://host/` and `https://host/v1`; where the path begins with /v1 itself it is not doubled.
  */
 export function pathBelow(base: URL, path: string): string {
   const before = base.pathname.replace(/\/+$/, '');
-  return before.endsWith('/v1') && path.startsWith('/v1/') ? before + path.slice(3) : before + path;
+  const whole = before.endsWith('/v1') && path.startsWith('/v1/') ? before + path.slice(3) : before + path;
+  return base.search === '' ? whole : whole + (path.includes('?') ? `&${base.search.slice(1)}` : base.search);
 }

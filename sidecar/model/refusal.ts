@@ -131,7 +131,7 @@ const tooLong =
   /prompt is too long|input is too long|exceeds? the context window|input token count[^.]*exceeds the maximum|maximum prompt length is \d+|reduce the length of the messages|maximum context length|exceeds the limit of \d+ tokens|exceeds the available context size|greater than the context length|context window exceeds limit|exceeded model token limit|too large for model with|request_too_large|request entity too large|payload too large|request too large for|context[_ ]length[_ ]exceeded|model_context_window_exceeded|prompt too long/i;
 
 const unknownModel =
-  /model_not_found|model[^.]{0,80}(?:does not exist|not found|is not available|not supported|is unknown)|not_found_error model:|no (?:such|allowed) model|unknown model|invalid model|is not a valid model|unsupported model|no endpoints found for/i;
+  /model_not_found|DeploymentNotFound|model[^.]{0,80}(?:does not exist|not found|is not available|not supported|is unknown)|not_found_error model:|no (?:such|allowed) model|unknown model|invalid model|is not a valid model|unsupported model|no endpoints found for/i;
 
 const overloaded =
   /overloaded|over capacity|at capacity|rate[_ ]limit|too many requests|resource[_ ]exhausted|usage_limit_reached|server is busy|currently loading/i;

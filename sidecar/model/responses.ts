@@ -9,6 +9,7 @@ import type { ModelRequest } from '../ports.ts';
 import type { Item, ToolSpec } from '../core/terms.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import { keyHeaders } from './azure.ts';
 import { callId } from './callId.ts';
 import { cacheKey } from './chat.ts';
 import {
@@ -36,8 +37,9 @@ import {
 } from './dialect.ts';
 
 export const responses: Dialect = {
-  path: '/responses',
-  headers: (key): Record<string, string> => (key === null ? {} : { authorization: `Bearer ${key}` }),
+  path: () => '/responses',
+  listPath: '/models',
+  headers: keyHeaders,
   encode,
   decoder: (target) => new ResponseDecoder(target),
 };
@@ -88,13 +90,20 @@ export function answerForm(block: Block, model: string, target: Target) {
       };
     case 'thinking': {
       const item = block.opaque?.['item'];
-      return own && block.provider === target.provider && isObject(item) ? item : null;
+      return own && block.provider === target.provider && isObject(item) && isWhole(item) ? item : null;
     }
   }
 }
 
-/** Models that reason, by their names; others answer 400 when encrypted reasoning is asked for. */
-const reasons = /^(?:o[1-9]|gpt-(?:[5-9]|\d\d)|codex)(?!.*-chat)/;
+/** A reasoning item that says nothing by itself names one that the server has not stored, and would be refused. */
+const isWhole = (item: JsonObject): boolean =>
+  textOf(item['encrypted_content']) !== '' || listOf(item['content']).length > 0;
+
+/**
+ * Models that reason, by their names; others answer 400 when encrypted reasoning is asked for. Azure's deployments are
+ * named by people, who mostly keep the model's name; its gpt-35 is older than it looks.
+ */
+const reasons = /(?:^|[-_.])(?:o[1-9]|gpt-(?!35)(?:[5-9]|\d\d)|codex)(?![\w.-]*-chat)/;
 
 function encode(request: ModelRequest, target: Target): Pieces {
   const { system, tools } = request;

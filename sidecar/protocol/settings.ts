@@ -4,6 +4,8 @@ import type { ModelPrice } from './cost.ts';
 
 export type Dialect = 'anthropic' | 'chat' | 'responses' | 'scripted';
 
+export type KeyHeader = 'authorization' | 'api-key';
+
 /** A place where models are served. Stored; the key is not. */
 export interface ProviderSpec {
   /** The part of a model's name before the slash, such as `anthropic` or `ollama`. */
@@ -11,6 +13,11 @@ export interface ProviderSpec {
   readonly dialect: Dialect;
   /** Such as `https://api.anthropic.com`; for `scripted` the absolute path of the script file. */
   readonly baseUrl: string;
+  /**
+   * The header that the key goes in, where it is not the dialect's own: gateways in front of Azure want `api-key`.
+   * Azure's own hosts are known by their names.
+   */
+  readonly keyHeader?: KeyHeader;
   /** A server on this machine that needs no key. */
   readonly keyless?: boolean;
   /** PEM file of a certificate authority to trust besides the system's. */

@@ -129,6 +129,7 @@ const provider = v.pipe(
     name,
     dialect: v.picklist(['anthropic', 'chat', 'responses', 'scripted']),
     baseUrl: name,
+    keyHeader: v.exactOptional(v.picklist(['authorization', 'api-key'])),
     keyless: v.exactOptional(v.boolean()),
     caFile: v.exactOptional(name),
   }),

@@ -1,6 +1,7 @@
 // What the tests of the model share: a request over a list of items, an answer as one value, a stream read from
 // bytes that are cut anywhere.
 
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Item, ModelOutcome, ToolSpec } from '../../sidecar/core/terms.ts';
 import { EventReader } from '../../sidecar/model/sse.ts';
@@ -92,6 +93,32 @@ export function ask(model: Model, request: ModelRequest, started?: (cancel: Canc
     started?.(cancel);
   });
 }
+
+export const messageOf = ({ outcome }: Heard): string => ('message' in outcome ? outcome.message : '');
+
+/** Plays a turn to its end: answers each call with its name, as the runtime would. */
+export async function turn(
+  model: Model,
+  dialect: string,
+  text: string,
+): Promise<{ items: Item[]; last: Heard }> {
+  const items: Item[] = [user(text)];
+  for (let round = 0; round < 10; round++) {
+    const last = await ask(model, requestOf(`${dialect}/m`, items));
+    assert.equal(last.outcome.kind, 'answer', messageOf(last));
+    if (last.outcome.kind !== 'answer') break;
+    items.push(answer(`${dialect}/m`, last.outcome.blocks));
+    const calls = last.outcome.blocks.flatMap((block) => (block.kind === 'call' ? [block] : []));
+    if (calls.length === 0) return { items, last };
+    for (const call of calls)
+      items.push({ kind: 'result', key: call.key, tool: call.tool, ok: true, text: `did ${call.tool}` });
+  }
+  assert.fail('the turn did not end');
+}
+
+/** Three calls in two rounds, two of them side by side, after a thought. */
+export const program =
+  '@think Two at once.\n@parallel\n@shell echo ä🦉\n@read a.ts\n@end\n@shell echo again\n@stream 7';
 
 export interface Read {
   readonly text: string;

@@ -7,7 +7,18 @@ import type { Item } from '../../sidecar/core/terms.ts';
 import { createModel, type ModelOptions } from '../../sidecar/model/model.ts';
 import type { Cancel, Model, ModelRequest } from '../../sidecar/ports.ts';
 import { startFixture, type Fixture, type FixtureOptions } from '../fixtures/provider/server.ts';
-import { answer, ask, requestOf, result, until, user, type Heard } from './conversation.ts';
+import {
+  answer,
+  ask,
+  messageOf,
+  program,
+  requestOf,
+  result,
+  turn,
+  until,
+  user,
+  type Heard,
+} from './conversation.ts';
 
 const dialects = ['anthropic', 'chat', 'responses'] as const;
 
@@ -39,26 +50,6 @@ const say = (dialect: string, text: string, more: Partial<ModelRequest> = {}): M
   requestOf(`${dialect}/m`, [user(text)], more);
 
 const kindOf = ({ outcome }: Heard): string => (outcome.kind === 'rejected' ? outcome.code : outcome.kind);
-const messageOf = ({ outcome }: Heard): string => ('message' in outcome ? outcome.message : '');
-
-/** Plays a turn to its end: answers each call with its name, as the runtime would. */
-async function turn(model: Model, dialect: string, text: string): Promise<{ items: Item[]; last: Heard }> {
-  const items: Item[] = [user(text)];
-  for (let round = 0; round < 10; round++) {
-    const last = await ask(model, requestOf(`${dialect}/m`, items));
-    assert.equal(last.outcome.kind, 'answer', messageOf(last));
-    if (last.outcome.kind !== 'answer') break;
-    items.push(answer(`${dialect}/m`, last.outcome.blocks));
-    const calls = last.outcome.blocks.flatMap((block) => (block.kind === 'call' ? [block] : []));
-    if (calls.length === 0) return { items, last };
-    for (const call of calls)
-      items.push({ kind: 'result', key: call.key, tool: call.tool, ok: true, text: `did ${call.tool}` });
-  }
-  assert.fail('the turn did not end');
-}
-
-const program =
-  '@think Two at once.\n@parallel\n@shell echo ä🦉\n@read a.ts\n@end\n@shell echo again\n@stream 7';
 
 describe('whole turns with parallel calls', () => {
   for (const dialect of dialects) {
