@@ -6,18 +6,18 @@
 
 import type { Knowledge, PinnedSkill } from './core/knowledge.ts';
 import type { IndexName, RowOf } from './core/indexes.ts';
+import type { RestoreEvent, RestoreJob, ReviewDone, ReviewFile, ReviewJob, ReviewPlan } from './core/jobs.ts';
+import type { Offer, OfferAnswer, RemoteCall, ServerRef } from './core/offers.ts';
 import type { TableName, Tables } from './core/rows.ts';
 import type { Ask, Item, LimitReading, ModelOutcome, ToolSpec } from './core/terms.ts';
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
-import type { CheckpointRestored } from './protocol/checkpoint.ts';
-import type { ErrorCode } from './protocol/errors.ts';
 import type { AttentionState } from './protocol/attention.ts';
 import type { AgentCost, DaySpent, LedgerEntry, ModelPrice } from './protocol/cost.ts';
 import type { Entry } from './protocol/entry.ts';
 import type { FleetState } from './protocol/fleet.ts';
-import type { AgentId, AttemptId, CallId, CheckpointId, TurnId } from './protocol/ids.ts';
+import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
 import type { Json, JsonObject } from './protocol/json.ts';
-import type { ChangeDetail, ChangeRow, Verdict } from './protocol/change.ts';
+import type { ChangeDetail, ChangeRow } from './protocol/change.ts';
 import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult, TurnRow } from './protocol/methods.ts';
 import type { RequestRow } from './protocol/request.ts';
 import type { ModelInfo, ProviderSpec } from './protocol/settings.ts';
@@ -29,6 +29,8 @@ import type { TreeQuery, TreeWindow } from './protocol/tree.ts';
 export type Cancel = () => void;
 
 export type { Ask, Item, ModelOutcome, ToolSpec } from './core/terms.ts';
+export type { OfferAnswer, RemoteCall, ServerRef } from './core/offers.ts';
+export type { RestoreEvent, RestoreJob, ReviewDone, ReviewFile, ReviewJob, ReviewPlan } from './core/jobs.ts';
 
 // ---------------------------------------------------------------- store
 
@@ -153,6 +155,8 @@ export interface ToolJob {
   /** Parsed from complete JSON; still to be checked against the tool's schema by the tool. */
   readonly input: JsonObject;
   readonly place: Place;
+  /** The tool of a server that this call means; only for calls of those. */
+  readonly remote?: RemoteCall;
   /** What the agent may read with the tool `skill`; only for calls of that one. */
   readonly skills?: readonly PinnedSkill[];
 }
@@ -208,6 +212,8 @@ export interface Tools {
   prepareNow(job: ToolJob): Prepared | null;
   /** Does it. Called once per started row, after its commit. */
   run(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
+  /** Starts or reaches a server and asks what it offers. Posts once, within limits.serverStartMs. */
+  offer(server: ServerRef, post: (answer: OfferAnswer) => void): void;
   /** After a crash: what became of a started call (DESIGN §7). Never starts an `effect` again. */
   recover(job: ToolJob, evidence: Json, post: (event: ToolEvent) => void): Cancel;
   /**
@@ -218,39 +224,6 @@ export interface Tools {
 }
 
 // ---------------------------------------------------------------- review
-
-export interface ReviewFile {
-  readonly path: string;
-  readonly written: string;
-  readonly isolation: Isolation;
-  readonly base: Uint8Array | null;
-  readonly after: Uint8Array | null;
-}
-
-export interface ReviewJob extends ReviewFile {
-  readonly verdict: Verdict;
-  readonly hunks: readonly string[] | 'all';
-}
-
-/** What a verdict would do. `evidence` is committed before the file is touched, and judged after a crash like an edit's. */
-export type ReviewPlan =
-  | {
-      readonly kind: 'plan';
-      readonly evidence: Json;
-      /** The base and the agent's version afterwards. */
-      readonly base: Uint8Array | null;
-      readonly after: Uint8Array | null;
-      /** Hunks that are left, and their lines. */
-      readonly left: number;
-      readonly added: number;
-      readonly removed: number;
-      /** Hunks that this verdict decides. */
-      readonly decided: number;
-    }
-  | { readonly kind: 'stale'; readonly message: string }
-  | { readonly kind: 'conflict'; readonly message: string };
-
-export type ReviewDone = { readonly kind: 'done' } | { readonly kind: 'conflict'; readonly message: string };
 
 export interface Review {
   /** Adds hunks and texts to a change, as the file stands now (unsaved buffers win). */
@@ -307,27 +280,11 @@ export interface Trees {
 export interface Scout {
   /** `workspace`: absolute, links resolved. Never older than the call; what cannot be read is among its problems. */
   look(workspace: string, post: (knowledge: Knowledge) => void): void;
+  /** Files of servers that are the person's own, absolute. */
+  setServerFiles(files: readonly string[]): void;
 }
 
 // ---------------------------------------------------------------- checkpoints
-
-export interface RestoreJob {
-  readonly checkpoint: CheckpointId;
-  /** Files, absolute; what else would be brought back is left. */
-  readonly paths: readonly string[] | 'all';
-}
-
-export type RestoreEvent =
-  /** A file that was brought back and that an agent has an undecided change of. */
-  | {
-      readonly kind: 'file';
-      readonly path: string;
-      readonly before: Uint8Array | null;
-      readonly after: Uint8Array | null;
-    }
-  /** Last, exactly once. */
-  | { readonly kind: 'done'; readonly result: CheckpointRestored }
-  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };
 
 export interface Checkpoints {
   /** Brings files back as they were. Asked twice it finds nothing left to do. */
@@ -462,6 +419,8 @@ export interface Reads {
   trust(hash: string): 'trusted' | 'denied' | undefined;
   /** Branches in the trash, newest first; `after` 0: from the newest on. */
   trash(after: number, limit: number): { readonly rows: readonly TrashRow[]; readonly more: boolean };
+  /** What the server of this definition offered when it was asked last; undefined: it never was. */
+  offer(server: string): Offer | undefined;
   requests(after: number, limit: number): { readonly rows: readonly RequestRow[]; readonly more: boolean };
   requestsOf(agent: number): readonly RequestRow[];
   openCalls(agent: number): readonly OpenCall[];

@@ -11,7 +11,7 @@ import { createClock } from './platform/clock.ts';
 import type { Log } from './platform/log.ts';
 import { privateBytes } from './platform/processes.ts';
 import { systemRandom } from './platform/random.ts';
-import type { Model, Reads, Store } from './ports.ts';
+import type { Clients, Model, Reads, Scout, Store, ToolSpec } from './ports.ts';
 import type { Result } from './protocol/methods.ts';
 import type { ProviderSpec } from './protocol/settings.ts';
 import { createServer, type Server } from './rpc/serve.ts';
@@ -21,8 +21,9 @@ import { limits } from './runtime/limits.ts';
 import { openStore } from './store/open.ts';
 import { commandEnvironment, loginPath } from './tools/environment.ts';
 import { createTools } from './tools/registry.ts';
+import { Pool } from './tools/mcp/pool.ts';
 import { bestShell } from './tools/shell.ts';
-import { createLook } from './workspace/knowledge.ts';
+import { createLook, type Look } from './workspace/knowledge.ts';
 import { createCheckpoints } from './workspace/checkpoints.ts';
 import { createCheckpointService } from './workspace/checkpointService.ts';
 import type { Buffers } from './workspace/buffers.ts';
@@ -73,19 +74,20 @@ export function wire(options: WireOptions): Wired {
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),
     models: () => listModels(model, store.reads),
     checkStart: (params) => checkStart(params, { model, clients: server.clients }),
-    look: (workspace) => look(workspace),
+    servers: () => servers,
+    look: (workspace) => scout.now(workspace),
     shutdown: options.shutdown,
   });
-  const look = createLook({
-    home: os.homedir(),
-    tools: () => [...tools.specs, ...verbSpecs].map((tool) => tool.name),
-  });
+  const scout = createScout(store.store, () => tools.specs);
+  const environment = commandsOf(options);
+  const servers = createServers({ environment, clients: server.clients, log, host: () => host });
   const folders = foldersOf(options, store.reads, server.buffers);
   const { review, trees } = folders;
   const tools = createTools({
     ...folders,
     runDirectory: path.join(directory, 'runs'),
-    environment: commandsOf(options),
+    environment,
+    servers,
     buffers: server.buffers,
     shell: bestShell(process.env['PATH'] ?? ''),
     redacted: log.redacted,
@@ -98,7 +100,7 @@ export function wire(options: WireOptions): Wired {
       review,
       trees,
       checkpoints: folders.restorer,
-      scout: { look: (workspace, post) => void look(workspace).then(post) },
+      scout,
       clock: createClock({ jumped: (byMs) => log.warn('the wall clock jumped', { byMs }) }),
       random: systemRandom,
       clients: server.clients,
@@ -153,6 +155,43 @@ function listModels(model: Model, reads: Reads): Promise<Result<'model/list'>> {
     model.list((models) => resolve({ models, default: null, roles: reads.roles() })),
   );
 }
+
+/** Looks at folders, and into the files of servers that the person has named. */
+function createScout(store: Store, specs: () => readonly ToolSpec[]): Scout & { readonly now: Look } {
+  const kept = store.range('setting.name', ['serverFiles'], { limit: 1 })[0];
+  let serverFiles: readonly string[] = kept === undefined ? [] : JSON.parse(kept.value);
+  const now = createLook({
+    home: os.homedir(),
+    tools: () => [...specs(), ...verbSpecs].map((tool) => tool.name),
+    serverFiles: () => serverFiles,
+  });
+  return {
+    now,
+    look: (workspace, post) => void now(workspace).then(post),
+    setServerFiles: (files) => void (serverFiles = files),
+  };
+}
+
+interface ServerParts {
+  readonly environment: () => Readonly<Record<string, string>>;
+  readonly clients: Clients;
+  readonly log: Log;
+  readonly host: () => Host;
+}
+
+/** Servers of tools; what they offer goes to the runtime. */
+function createServers({ environment, clients, log, host }: ServerParts): Pool {
+  return new Pool({
+    environment,
+    surroundings: { home: os.homedir(), env: process.env, input: (id) => inputOf(clients, id) },
+    offered: (server, offer) => host().post({ kind: 'offered', server, answer: { kind: 'offer', offer } }),
+    hide: (secret) => log.hide(secret),
+  });
+}
+
+/** What a person gave for `${input:ID}` of a server's definition: a key by that name, in memory only. */
+const inputOf = (clients: Clients, id: string): Promise<string | null> =>
+  new Promise((resolve) => clients.secret(`input:${id}`, (secret) => resolve(secret?.key ?? null)));
 
 /** Models of the providers that were set, and those that editors lend. */
 function knownModels(store: Store, editors: () => EditorModels): Model {

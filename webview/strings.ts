@@ -25,6 +25,7 @@ export const english = {
   'why.key': 'waiting: key',
   'why.editor': 'waiting: editor',
   'why.disk': 'waiting: disk',
+  'why.tools': 'waiting: servers of tools',
   'why.quarantine': 'needs you: quarantined',
 
   'because.child.one': 'Waits for {0} agent that it started.',
@@ -39,6 +40,7 @@ export const english = {
   'because.editor': 'Waits for a window of the editor that has its folder open.',
   'because.disk': 'Waits because the disk is full. Free some space; it goes on by itself.',
   'because.quarantine': 'Stopped after several crashes in the same turn. Decide whether it goes on.',
+  'because.tools': 'Waits until the servers of its tools have started; it goes on by itself.',
   'because.ready': 'Waits for a free slot; it starts by itself.',
   since: 'since {0}',
 

@@ -151,19 +151,12 @@ function read(name: string, args: readonly string[]) {
 }
 
 function parseCommand(name: string, values: Values, words: readonly string[]): Command {
-  const [first, ...others] = words;
+  const [first] = words;
   switch (name) {
     case 'run':
       return parseRun(values, words);
     case 'send':
-      return {
-        kind: 'send',
-        agent: need(first, 'send', 'an agent'),
-        delivery: parseDelivery(values),
-        follow: values.follow === true,
-        schema: values.schema ?? null,
-        text: needText('send', others),
-      };
+      return parseSend(values, words);
     case 'follow':
       return parseFollow(values, first);
     case 'ls':
@@ -203,6 +196,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'checkpoint':
       return parseWorkspace(name, values, words);
     case 'profiles':
+    case 'mcp':
     case 'trust':
     case 'configure':
       return parseKnowledge(name, values, words);
@@ -225,6 +219,17 @@ function parseWait(values: Values, words: readonly string[]): Command {
     targets: words,
     any: values.any === true,
     timeoutMs: parseSeconds(values.timeout),
+  };
+}
+
+function parseSend(values: Values, [agent, ...others]: readonly string[]): Command {
+  return {
+    kind: 'send',
+    agent: need(agent, 'send', 'an agent'),
+    delivery: parseDelivery(values),
+    follow: values.follow === true,
+    schema: values.schema ?? null,
+    text: needText('send', others),
   };
 }
 

@@ -13,8 +13,15 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
 const folderOf = (named: string | null): string => path.resolve(named ?? process.cwd());
 
-export function dispatch(context: Context, command: Of<'profiles' | 'trust'>): Promise<number> {
-  return command.kind === 'profiles' ? profiles(context, command) : trust(context, command);
+export function dispatch(context: Context, command: Of<'profiles' | 'mcp' | 'trust'>): Promise<number> {
+  switch (command.kind) {
+    case 'profiles':
+      return profiles(context, command);
+    case 'mcp':
+      return mcp(context, command);
+    case 'trust':
+      return trust(context, command);
+  }
 }
 
 async function profiles({ session, printer }: Context, command: Of<'profiles'>): Promise<number> {
@@ -23,6 +30,15 @@ async function profiles({ session, printer }: Context, command: Of<'profiles'>):
   for (const row of found.files) await printer.print({ type: 'file', ...row });
   for (const problem of found.problems) await printer.print({ type: 'problem', ...problem });
   return 0;
+}
+
+async function mcp({ session, printer }: Context, command: Of<'mcp'>): Promise<number> {
+  const { workspace, connect } = command;
+  const found = await session.call('mcp/list', { workspace: folderOf(workspace), connect });
+  for (const row of found.servers) await printer.print({ type: 'server', ...row });
+  for (const problem of found.problems) await printer.print({ type: 'problem', ...problem });
+  const failed = found.servers.some(({ trust, problem }) => trust === 'trusted' && problem !== null);
+  return connect && failed ? 1 : 0;
 }
 
 /** Decides about the very bytes that it has just listed: a file that changes meanwhile is refused by the sidecar. */

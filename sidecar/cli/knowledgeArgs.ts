@@ -5,6 +5,7 @@ import { Failure } from './failure.ts';
 import { need, oneOf } from './values.ts';
 
 export type KnowledgeCommand =
+  | { readonly kind: 'mcp'; readonly workspace: string | null; readonly connect: boolean }
   | { readonly kind: 'profiles'; readonly workspace: string | null }
   | {
       readonly kind: 'trust';
@@ -25,6 +26,7 @@ export type KnowledgeCommand =
 
 interface Values {
   readonly workspace?: string | undefined;
+  readonly connect?: boolean | undefined;
   readonly allow?: boolean | undefined;
   readonly deny?: boolean | undefined;
   readonly profile?: string | undefined;
@@ -35,13 +37,15 @@ interface Values {
 
 /** Reads what follows one of these commands. */
 export function parseKnowledge(
-  name: 'profiles' | 'trust' | 'configure',
+  name: 'profiles' | 'mcp' | 'trust' | 'configure',
   values: Values,
   words: readonly string[],
 ): KnowledgeCommand {
   switch (name) {
     case 'profiles':
       return { kind: 'profiles', workspace: values.workspace ?? null };
+    case 'mcp':
+      return { kind: 'mcp', workspace: values.workspace ?? null, connect: values.connect === true };
     case 'trust':
       return parseTrust(values, words);
     case 'configure':

@@ -12,6 +12,23 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 /** Messages of a queue, and turns, asked for at a time. */
 const pageRows = 200;
 
+type LineCommand = Of<'turns' | 'rewind' | 'retry' | 'budget' | 'queue'>;
+
+export function dispatch(context: Context, command: LineCommand): Promise<number> {
+  switch (command.kind) {
+    case 'turns':
+      return turns(context, command);
+    case 'rewind':
+      return rewind(context, command);
+    case 'retry':
+      return retry(context, command);
+    case 'budget':
+      return budget(context, command);
+    case 'queue':
+      return queue(context, command);
+  }
+}
+
 export async function fork(context: Context, command: Of<'fork'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const forked = await context.session.call('agent/fork', {
@@ -26,7 +43,7 @@ export async function fork(context: Context, command: Of<'fork'>): Promise<numbe
   return 0;
 }
 
-export async function turns(context: Context, command: Of<'turns'>): Promise<number> {
+async function turns(context: Context, command: Of<'turns'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   for (let before: TurnId | null = null, more = true; more;) {
     const page: Result<'turn/list'> = await context.session.call('turn/list', {
@@ -43,7 +60,7 @@ export async function turns(context: Context, command: Of<'turns'>): Promise<num
   return 0;
 }
 
-export async function rewind(context: Context, command: Of<'rewind'>): Promise<number> {
+async function rewind(context: Context, command: Of<'rewind'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const moved = await context.session.call('agent/rewind', {
     agent: id,
@@ -62,14 +79,14 @@ export async function close(context: Context, command: Of<'close'>): Promise<num
   return 0;
 }
 
-export async function retry(context: Context, command: Of<'retry'>): Promise<number> {
+async function retry(context: Context, command: Of<'retry'>): Promise<number> {
   const { id, name } = await findAgent(context, command.agent);
   const { turn } = await context.session.call('turn/retry', { agent: id, key: context.key ?? newKey() });
   await context.printer.print({ type: 'started', agent: id, turn, name, state: 'started' });
   return 0;
 }
 
-export async function budget(context: Context, command: Of<'budget'>): Promise<number> {
+async function budget(context: Context, command: Of<'budget'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const { session } = context;
   const state =
@@ -80,7 +97,7 @@ export async function budget(context: Context, command: Of<'budget'>): Promise<n
   return 0;
 }
 
-export async function queue(context: Context, command: Of<'queue'>): Promise<number> {
+async function queue(context: Context, command: Of<'queue'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const { session, printer } = context;
   if (command.remove !== null) {

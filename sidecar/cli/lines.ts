@@ -18,6 +18,7 @@ import type {
 } from '../protocol/methods.ts';
 import type { KnownFileRow, ProfileRow } from '../protocol/profile.ts';
 import type { RequestRow } from '../protocol/request.ts';
+import type { ServerRow } from '../protocol/server.ts';
 import type { ModelInfo } from '../protocol/settings.ts';
 import type { TrashRow } from '../protocol/trash.ts';
 import type { WorktreeRemoved, WorktreeRow } from '../protocol/worktree.ts';
@@ -59,6 +60,7 @@ export type PrintedLine =
   | ({ readonly type: 'worktreeRemoved'; readonly agent: AgentId } & WorktreeRemoved)
   | ({ readonly type: 'profile' } & ProfileRow)
   | ({ readonly type: 'file' } & KnownFileRow)
+  | ({ readonly type: 'server' } & ServerRow)
   | { readonly type: 'problem'; readonly label: string; readonly message: string }
   | { readonly type: 'trusted'; readonly changed: number; readonly trusted: boolean }
   | { readonly type: 'configured'; readonly agent: AgentId; readonly prefix: 'kept' | 'breaks' }

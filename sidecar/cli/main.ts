@@ -92,15 +92,11 @@ function dispatch(
     case 'trash':
       return trash.dispatch(context, command);
     case 'turns':
-      return lifecycle.turns(context, command);
     case 'rewind':
-      return lifecycle.rewind(context, command);
     case 'retry':
-      return lifecycle.retry(context, command);
     case 'budget':
-      return lifecycle.budget(context, command);
     case 'queue':
-      return lifecycle.queue(context, command);
+      return lifecycle.dispatch(context, command);
     case 'requests':
       return manage.requests(context);
     case 'answer':
@@ -116,6 +112,7 @@ function dispatch(
     case 'restoreCheckpoint':
       return workspace.dispatch(context, command);
     case 'profiles':
+    case 'mcp':
     case 'trust':
       return knowledge.dispatch(context, command);
     case 'configure':

@@ -59,18 +59,13 @@ export function prettyLine(line: PrintedLine): string {
       return prettyFolder(line);
     case 'profile':
     case 'file':
+    case 'server':
     case 'problem':
     case 'trusted':
     case 'configured':
       return prettyKnowledge(line);
     case 'info':
-      return Object.entries(line)
-        .filter(([name]) => name !== 'type')
-        .map(
-          ([name, value]) =>
-            `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`,
-        )
-        .join('');
+      return prettyInfo(line);
     case 'check':
       return clean(`${line.ok ? 'ok  ' : 'FAIL'} ${line.name}: ${line.message}\n`);
     case 'finding':
@@ -83,6 +78,12 @@ export function prettyLine(line: PrintedLine): string {
       return line.text.endsWith('\n') ? line.text : `${line.text}\n`;
   }
 }
+
+const prettyInfo = (line: Extract<PrintedLine, { type: 'info' }>): string =>
+  Object.entries(line)
+    .filter(([name]) => name !== 'type')
+    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`)
+    .join('');
 
 type TurnLine = Extract<PrintedLine, { type: 'result' | 'open' | 'turn' | 'rewound' | 'queued' | 'removed' }>;
 
@@ -213,7 +214,7 @@ function prettyAgent(row: AgentRow): string {
 
 type KnowledgeLine = Extract<
   PrintedLine,
-  { type: 'profile' | 'file' | 'problem' | 'trusted' | 'configured' }
+  { type: 'profile' | 'file' | 'server' | 'problem' | 'trusted' | 'configured' }
 >;
 
 function prettyKnowledge(line: KnowledgeLine): string {
@@ -222,6 +223,8 @@ function prettyKnowledge(line: KnowledgeLine): string {
       return clean(prettyProfile(line));
     case 'file':
       return clean(`${line.state.padEnd(8)} ${line.label} (${line.kind}, ${line.sizeBytes} bytes)\n`);
+    case 'server':
+      return clean(prettyServer(line));
     case 'problem':
       return clean(`${line.label}: ${line.message}\n`);
     case 'trusted':
@@ -231,6 +234,20 @@ function prettyKnowledge(line: KnowledgeLine): string {
         ? 'changed\n'
         : "changed; the next request begins anew, so the provider's prompt cache does not serve it\n";
   }
+}
+
+function prettyServer(line: Extract<PrintedLine, { type: 'server' }>): string {
+  const trust = line.hidden
+    ? 'another of this name goes before it'
+    : line.trust === 'trusted'
+      ? line.state
+      : line.trust;
+  const tools =
+    line.tools?.map((tool) => (tool.reading ? tool.name : `${tool.name}*`)).join(', ') ?? 'not asked yet';
+  const dropped = line.dropped.map(({ name, reason }) => `left out: ${name}: ${reason}`);
+  const problem = line.problem === null ? [] : [line.problem];
+  const rest = [line.line, ...problem, `tools: ${tools}`, ...dropped];
+  return `${line.name} (${line.label}, ${trust})\n${indent(rest.join('\n'))}`;
 }
 
 function prettyProfile(line: Extract<PrintedLine, { type: 'profile' }>): string {

@@ -48,6 +48,7 @@ export const options = {
   remove: { type: 'string' },
   force: { type: 'boolean' },
   done: { type: 'boolean' },
+  connect: { type: 'boolean' },
   allow: { type: 'boolean' },
   deny: { type: 'boolean' },
   input: { type: 'string' },
@@ -177,6 +178,11 @@ export const specs: Readonly<Record<string, Spec>> = {
     takes: ['workspace'],
     usage: 'profiles [--workspace DIR]',
     about: 'list the profiles that agents of a folder can have, and the files that agents are told',
+  },
+  mcp: {
+    takes: ['workspace', 'connect'],
+    usage: 'mcp [--workspace DIR] [--connect]',
+    about: 'list the servers of tools (MCP) of a folder and what they offer; --connect starts and asks them',
   },
   trust: {
     takes: ['workspace', 'allow', 'deny'],

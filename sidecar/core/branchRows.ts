@@ -33,7 +33,7 @@ export interface RemainsRecord {
 /** What a person has set for the store: a row a name. */
 export interface SettingRecord {
   id: number;
-  name: 'trashKeptMs';
+  name: 'trashKeptMs' | 'serverFiles';
   /** JSON. */
   value: string;
 }

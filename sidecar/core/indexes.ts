@@ -42,6 +42,7 @@ export const indexes = {
   'shared.hash': { table: 'shared', columns: ['hash'] },
   'place.path': { table: 'place', columns: ['path'] },
   'knowledge.place': { table: 'knowledge', columns: ['place'] },
+  'offer.server': { table: 'offer', columns: ['server'] },
   'trust.hash': { table: 'trust', columns: ['hash'] },
   'call.open': { table: 'call', columns: ['agent'], where: { column: 'open', is: 1 } },
   'inbox.agent': { table: 'inbox', columns: ['agent'] },

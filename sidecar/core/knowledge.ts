@@ -7,6 +7,14 @@
 
 import type { Isolation, Mode } from '../protocol/agent.ts';
 import type { KnownFileRow, TrustState } from '../protocol/profile.ts';
+import {
+  remoteTools,
+  wantsServer,
+  type Offer,
+  type OfferLimits,
+  type PinnedServer,
+  type RemoteTool,
+} from './offers.ts';
 import { builtInProfiles, talkingTools, type Profile } from './profile.ts';
 import { wellFormed } from './text.ts';
 
@@ -42,6 +50,17 @@ export interface ProfileFile extends KnownFile {
   readonly profile: Profile;
 }
 
+/** A server whose tools agents may call (MCP), as a file defines it: without what may be secret in it. */
+export interface Server extends KnownFile {
+  readonly kind: 'server';
+  readonly name: string;
+  readonly transport: 'stdio' | 'http';
+  /** The command that starts it, or its address. */
+  readonly line: string;
+  /** Names of the variables or headers that it is given. */
+  readonly given: readonly string[];
+}
+
 /** A file that cannot be used, or only in part. */
 export interface FileProblem {
   readonly label: string;
@@ -56,6 +75,7 @@ export interface Knowledge {
   readonly instructions: readonly Instructions[];
   readonly skills: readonly Skill[];
   readonly profiles: readonly ProfileFile[];
+  readonly servers: readonly Server[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -65,25 +85,44 @@ export const noKnowledge: Knowledge = {
   instructions: [],
   skills: [],
   profiles: [],
+  servers: [],
   problems: [],
 };
 
 /** What a person has said about a file. */
 export type Trusting = (file: KnownFile) => TrustState;
 
-/** All files, in the order in which a person is shown them. */
-export const filesOf = (knowledge: Knowledge): readonly (Instructions | Skill | ProfileFile)[] => [
+/** What a person decides about. */
+export type Trustable = Instructions | Skill | ProfileFile | Server;
+
+/** All of a folder, in the order in which a person is shown them. */
+export const filesOf = (knowledge: Knowledge): readonly Trustable[] => [
   ...knowledge.instructions,
   ...knowledge.profiles,
   ...knowledge.skills,
+  ...knowledge.servers,
 ];
 
-/** The files that nobody has decided on. */
-export const pendingFiles = (
+/** What an agent of this profile would be told or offered, and nobody has decided on: texts, and programs that are run. */
+export interface Pending {
+  readonly texts: readonly Trustable[];
+  readonly servers: readonly Trustable[];
+}
+
+/** `profile` null: one whose own file is not decided on, so it is not known which servers it wants. */
+export function pendingOf(
+  profile: Pick<Profile, 'servers'> | null,
   knowledge: Knowledge,
   trusting: Trusting,
-): readonly (Instructions | Skill | ProfileFile)[] =>
-  filesOf(knowledge).filter((file) => trusting(file) === 'pending');
+): Pending {
+  const pending = filesOf(knowledge).filter((file) => trusting(file) === 'pending');
+  return {
+    texts: pending.filter((file) => file.kind !== 'server'),
+    servers: pending.filter(
+      (file) => file.kind === 'server' && profile !== null && wantsServer(profile.servers, file.name),
+    ),
+  };
+}
 
 export type ProfileFound =
   | { readonly kind: 'found'; readonly profile: Profile }
@@ -118,6 +157,9 @@ export interface Choices {
   readonly mode?: Mode;
 }
 
+/** What a server offered when it was asked last; undefined: it was never asked, or not since its definition changed. */
+export type Offers = (server: Server) => Offer | undefined;
+
 export interface PinnedSkill {
   readonly name: string;
   readonly path: string;
@@ -136,16 +178,43 @@ export interface Revision {
   readonly mode: Mode | null;
   readonly apart: boolean;
   readonly skills: readonly PinnedSkill[];
-  /** A person has not decided on all files yet: no request is made with it. */
+  /** Tools of servers, as they were offered when the agent was made; and the servers that they are of. */
+  readonly remotes: readonly RemoteTool[];
+  readonly servers: readonly PinnedServer[];
+  /** A person has not decided on all files yet, or a server was never asked what it offers: no request is made with it. */
   readonly provisional: boolean;
   /** Its very profile waits for a person; then the agent becomes what that says, but for these. */
   readonly choices?: Choices;
 }
 
+/** A folder as agents are made in it: what is there, what a person has decided, what servers have offered. */
+export interface Ground {
+  readonly knowledge: Knowledge;
+  readonly trusting: Trusting;
+  readonly offers: Offers;
+}
+
+/** The trusted servers that a profile wants. */
+export const wantedServers = (
+  profile: Pick<Profile, 'servers'>,
+  { knowledge, trusting }: Ground,
+): readonly Server[] =>
+  firstByName(knowledge.servers.filter((server) => trusting(server) === 'trusted')).filter((server) =>
+    wantsServer(profile.servers, server.name),
+  );
+
 /** What a profile becomes in a folder. */
-export function compose(profile: Profile, knowledge: Knowledge, trusting: Trusting): Revision {
+export function compose(profile: Profile, ground: Ground, limits: OfferLimits): Revision {
+  const { knowledge, trusting, offers } = ground;
   const trusted = (file: KnownFile): boolean => trusting(file) === 'trusted';
   const skills = firstByName(knowledge.skills.filter(trusted));
+  const wanted = wantedServers(profile, ground);
+  const offered = wanted.flatMap((server) => {
+    const offer = offers(server);
+    return offer === undefined ? [] : [{ server: pinnedServer(server), offer }];
+  });
+  const remotes = remoteTools(offered, profile.servers, limits).tools;
+  const pending = pendingOf(profile, knowledge, trusting);
   const { name, description, isolation, model, mode, apart } = profile;
   const parts = [
     profile.instructions,
@@ -163,7 +232,11 @@ export function compose(profile: Profile, knowledge: Knowledge, trusting: Trusti
     mode,
     apart,
     skills: skills.map(({ name: skill, path, hash }) => ({ name: skill, path, hash })),
-    provisional: pendingFiles(knowledge, trusting).length > 0,
+    remotes,
+    servers: offered
+      .map(({ server }) => server)
+      .filter(({ hash }) => remotes.some((tool) => tool.server === hash)),
+    provisional: pending.texts.length > 0 || pending.servers.length > 0 || offered.length < wanted.length,
   };
 }
 
@@ -178,15 +251,19 @@ export const unknownYet = (name: string, choices: Choices): Revision => ({
   mode: null,
   apart: false,
   skills: [],
+  remotes: [],
+  servers: [],
   provisional: true,
   choices,
 });
 
 const mayStart = ({ tools }: Profile): boolean => tools === null || tools.includes('spawn_agent');
 
-function firstByName(skills: readonly Skill[]): readonly Skill[] {
-  const first = new Map<string, Skill>();
-  for (const skill of skills) if (!first.has(skill.name)) first.set(skill.name, skill);
+const pinnedServer = ({ name, hash, path }: Server): PinnedServer => ({ name, hash, path });
+
+function firstByName<T extends { readonly name: string }>(all: readonly T[]): readonly T[] {
+  const first = new Map<string, T>();
+  for (const each of all) if (!first.has(each.name)) first.set(each.name, each);
   return [...first.values()];
 }
 

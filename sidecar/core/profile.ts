@@ -4,6 +4,7 @@
 // Not here: what a folder adds to a profile, and what of it an agent is pinned to (knowledge.ts).
 
 import type { Isolation, Mode } from '../protocol/agent.ts';
+import type { RemoteWish } from './offers.ts';
 
 export interface Profile {
   readonly name: string;
@@ -12,6 +13,8 @@ export interface Profile {
   readonly instructions: string;
   /** Names of the tools it is offered; null: all. */
   readonly tools: readonly string[] | null;
+  /** Tools of servers (MCP) that it is offered besides. */
+  readonly servers: RemoteWish;
   readonly isolation: Isolation;
   /** provider/model; null: the parent's, or the person's default. */
   readonly model: string | null;
@@ -57,6 +60,7 @@ Do the task you are given, and no more than it.
 3. Check that it works: run the tests, the type check or the program that shows it, and mend what you broke. When nothing can be run, say so.
 4. End with a few lines: what you changed, in which files, what you ran and what came out, what is left or doubtful. Never say that something passes which you did not see pass.`,
     tools: [...work, ...delegatingTools],
+    servers: 'all',
     isolation: 'shared',
   },
   {
@@ -72,6 +76,7 @@ You lead: you divide work among agents and answer for the whole.
 5. A part that failed is yours to solve: give it again with what was missing, divide it otherwise, or do it. Do not start the same failing task twice unchanged.
 6. Put the results together and answer the person: what is done, how it was checked, what is open. Name files and lines, and say which agent made which change, so that it can be reviewed.`,
     tools: [...work, ...delegatingTools],
+    servers: 'all',
     isolation: 'shared',
     apart: true,
   },
@@ -84,6 +89,7 @@ Find out what you are asked. You cannot change files.
 Search wide first, then read the places that matter; follow names to where they are defined and used. Stop when you can answer.
 Report the answer first, then what it rests on: file and line for each statement. Say what you looked for and did not find, and keep what you saw apart from what you conclude.`,
     tools: look,
+    servers: 'reading',
     isolation: 'readonly',
   },
   {
@@ -95,6 +101,7 @@ Look for what is wrong in what you are given to review. You cannot change files.
 Read the change and what surrounds it: who calls it, what it relies on, what its tests cover. Ask of each part: which input breaks it, what happens when it fails half-way, what happens twice or at once, what was forgotten.
 Report each finding with file and line, what goes wrong in which case, and what would mend it; the gravest first. Leave out taste. A finding that you could not confirm by reading or running, call a suspicion. When you find nothing, say what you checked.`,
     tools: look,
+    servers: 'reading',
     isolation: 'readonly',
   },
   {
@@ -106,6 +113,7 @@ Check the claim you are given by running things. You cannot change files.
 Find out how this project is built and tested, from its own files, and run that: first what is nearest to the claim, then the whole when it is quick. Try the case that would show the claim to be false.
 Report the commands as you ran them, what came out (the lines that matter, exit codes), and one verdict: holds, does not hold, or cannot be checked here and why. What failed before the change is not its fault: say so when you can tell.`,
     tools: look,
+    servers: 'reading',
     isolation: 'readonly',
   },
 ];

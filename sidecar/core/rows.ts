@@ -215,6 +215,16 @@ export interface KnowledgeRecord {
   blob: number;
 }
 
+/** What a server (MCP) offered when it was asked last. */
+export interface OfferRecord {
+  id: number;
+  /** SHA-256, hex, of its definition. */
+  server: string;
+  /** JSON of an Offer (core/offers.ts). */
+  blob: number;
+  at: number;
+}
+
 /** What a person has decided about a file of instructions, a skill or a profile: for these bytes, wherever they lie. */
 export interface TrustRecord {
   id: number;
@@ -437,6 +447,7 @@ export interface Tables {
   place: PlaceRecord;
   knowledge: KnowledgeRecord;
   trust: TrustRecord;
+  offer: OfferRecord;
   call: CallRecord;
   inbox: InboxRecord;
   wait: WaitRecord;

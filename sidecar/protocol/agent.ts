@@ -8,7 +8,17 @@ export type Phase = 'idle' | 'ready' | 'asking' | 'calling' | 'waiting';
 
 /** Why a turn is parked. `calls` is not one of them: an agent whose calls run is `calling`. */
 export type WaitReason =
-  'child' | 'approval' | 'answer' | 'timer' | 'rate' | 'budget' | 'key' | 'editor' | 'disk' | 'quarantine';
+  | 'child'
+  | 'approval'
+  | 'answer'
+  | 'timer'
+  | 'rate'
+  | 'budget'
+  | 'key'
+  | 'editor'
+  | 'disk'
+  | 'quarantine'
+  | 'tools';
 
 /** Where an agent's edits land. */
 export type Isolation = 'shared' | 'worktree' | 'readonly';

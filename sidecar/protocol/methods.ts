@@ -15,6 +15,7 @@ import type { Entry, Outcome, Sender } from './entry.ts';
 import type { JsonObject } from './json.ts';
 import type { ProfileList } from './profile.ts';
 import type { Answer, AnswerState, RequestRow } from './request.ts';
+import type { ServerMethods } from './server.ts';
 import type { ProviderSpec, ModelInfo } from './settings.ts';
 import type { TrashRow } from './trash.ts';
 import type { TreeWindow, TreeQuery } from './tree.ts';
@@ -119,7 +120,7 @@ export interface BranchDone {
 }
 
 /** Calls that a client makes and the sidecar answers. */
-export interface Methods extends MoneyMethods {
+export interface Methods extends MoneyMethods, ServerMethods {
   /** First on every connection; anything else before it closes the connection. */
   hello: {
     params: {

@@ -23,7 +23,8 @@ export interface ProfileRow {
 }
 
 export interface KnownFileRow {
-  readonly kind: 'instructions' | 'skill' | 'profile';
+  /** `server`: a program, or an address, whose tools agents may call (MCP). */
+  readonly kind: 'instructions' | 'skill' | 'profile' | 'server';
   /** Relative to the top of the repository, or to the home directory with `~/`. */
   readonly label: string;
   /** Absolute. */

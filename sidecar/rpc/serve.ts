@@ -23,6 +23,7 @@ import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
 import { profileList } from './profiles.ts';
+import { serverList, type ServersNow } from './servers.ts';
 import { realFolder } from './start.ts';
 import { TroubleWatch } from './trouble.ts';
 import { isMethod, validate, validateNotice } from './validate.ts';
@@ -64,6 +65,8 @@ export interface ServerOptions {
   readonly models: () => Promise<Result<'model/list'>>;
   /** Looks at a start before it is promised: folder, model, key. Gives the parameters as they are posted. */
   readonly checkStart: (params: Params<'agent/start'>) => Promise<Params<'agent/start'>>;
+  /** Servers of tools, as they are now. */
+  readonly servers: () => ServersNow;
   /** What a folder (links resolved) tells agents, as it is now. */
   readonly look: (workspace: string) => Promise<Knowledge>;
   /** A client asked the sidecar to end; the answer is on its way when this is called. */
@@ -290,6 +293,12 @@ class Serving {
       'worktree/list': (params) => this.#options.behind().trees.list(params),
       'worktree/remove': (params) => this.#options.behind().trees.remove(params),
       'model/list': () => this.#options.models(),
+      'mcp/list': async ({ workspace: named, connect }, peer) => {
+        if (connect) refuseInside(peer);
+        const workspace = await realFolder(named);
+        const knowledge = await this.#options.look(workspace);
+        return serverList(this.#options.reads, this.#options.servers(), { workspace, knowledge, connect });
+      },
       'profile/list': async (params) => {
         const workspace = await realFolder(params.workspace);
         return profileList(this.#options.reads, workspace, await this.#options.look(workspace));
@@ -331,6 +340,10 @@ class Serving {
         const agent = params.profile === undefined ? undefined : this.#options.reads.agent(params.agent);
         if (agent !== undefined) await this.#look(agent.workspace);
         return this.#commit((reply) => ({ kind: 'agent/configure', params, reply }));
+      },
+      'mcp/files': (params, peer) => {
+        refuseInside(peer);
+        return this.#commit((reply) => ({ kind: 'mcp/files', params, reply }));
       },
       'trust/set': async (asked, peer) => {
         refuseInside(peer);

@@ -277,6 +277,14 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     offsetMinutes: v.pipe(v.number(), v.safeInteger(), v.minValue(-840), v.maxValue(840)),
   }),
   'cost/ledger': v.strictObject({ agent: v.nullable(agent), after: count, limit: pageLimit }),
+  'mcp/list': v.strictObject({ workspace: name, connect: v.boolean() }),
+  'mcp/files': v.strictObject({
+    files: v.pipe(
+      v.array(v.pipe(name, v.regex(/^(\/|[a-z]:[\\/])/i, 'it must be an absolute path'))),
+      v.maxLength(limits.serverFiles),
+    ),
+    key,
+  }),
   'model/list': nothing,
   'store/info': nothing,
   'store/doctor': nothing,

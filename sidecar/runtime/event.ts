@@ -9,6 +9,7 @@ import type { ErrorCode } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import type {
   ModelOutcome,
+  OfferAnswer,
   Prepared,
   RestoreEvent,
   ReviewDone,
@@ -48,6 +49,7 @@ export const runtimeMethods = [
   'model/price',
   'model/role',
   'trust/set',
+  'mcp/files',
 ] as const satisfies readonly MethodName[];
 export type RuntimeMethod = (typeof runtimeMethods)[number];
 
@@ -153,6 +155,10 @@ export type RuntimeEvent =
       readonly knowledge: Knowledge;
       readonly call: number;
     }
+  /** A server has said what it offers, or that it cannot: asked, or by itself when its list has changed. */
+  | { readonly kind: 'offered'; readonly server: string; readonly answer: OfferAnswer }
+  /** Agents that waited for what servers offer look again, from this id on. */
+  | { readonly kind: 'offersMore'; readonly after: number }
   /** Files were decided on: agents that waited for that look again, from this id on. */
   | { readonly kind: 'trustMore'; readonly after: number }
   /** Agents that waited for a key look again, from this id on. */

@@ -15,6 +15,7 @@ import { onBudgetSet, onRaised } from './budgets.ts';
 import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
 import { onPrice, onRole } from './prices.ts';
+import { onOffered, onServerFiles } from './offers.ts';
 import { onLeaving, onRecover } from './recover.ts';
 import { onOrphansMore, onRewind } from './rewind.ts';
 import { onPurge } from './purge.ts';
@@ -65,6 +66,10 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onEmptyMore(step, event);
     case 'trustMore':
       return onTrustMore(step, event.after);
+    case 'offered':
+      return onOffered(step, event);
+    case 'offersMore':
+      return wakeWaiting(step, 'tools', event.after);
     case 'looked':
       return onSeen(step, event);
     case 'told':
@@ -138,6 +143,8 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onRole(step, event);
     case 'budget/set':
       return onBudgetSet(step, event);
+    case 'mcp/files':
+      return onServerFiles(step, event);
     case 'trust/set':
       return onTrustSet(step, event);
     case 'checkpoint/restore':
@@ -169,7 +176,7 @@ function onKeys(step: Step): void {
   wakeWaiting(step, 'key', 0);
 }
 
-/** Agents that wait for a key, an editor or held budget look again, a slice at a time. Those with an open request wait for the person. */
+/** Agents that wait for a key, an editor, held budget or tools of servers look again, a slice at a time. Those with an open request wait for the person. */
 function wakeWaiting(step: Step, why: keyof typeof wakeMore, after: number): void {
   const rows = step.store.range('agent.waiting', [why], { after, limit: limits.slice });
   for (const row of rows) {
@@ -185,7 +192,7 @@ function wakeWaiting(step: Step, why: keyof typeof wakeMore, after: number): voi
 }
 
 /** The event that goes on with the next slice. */
-const wakeMore = { key: 'keysMore', editor: 'editors', budget: 'budgetsMore' } as const;
+const wakeMore = { key: 'keysMore', editor: 'editors', budget: 'budgetsMore', tools: 'offersMore' } as const;
 
 function onAlarm(step: Step): void {
   expire(step);

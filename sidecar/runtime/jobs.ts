@@ -59,6 +59,22 @@ export function jobOf(step: Step, agent: AgentRecord, call: CallRecord): ToolJob
     tool: call.tool,
     input: inputOf(step, call),
     place: { workspace: place.path, isolation: agent.isolation, mode: agent.mode },
+    ...remoteOf(step, agent, { tool: call.tool, workspace: place.path }),
     ...(call.tool === 'skill' ? { skills: pinnedProfile(step, agent.profile).revision.skills } : {}),
   };
+}
+
+/** The server's tool that a call means, as the agent was offered it. */
+function remoteOf(
+  step: Step,
+  agent: AgentRecord,
+  { tool: name, workspace }: { readonly tool: string; readonly workspace: string },
+): Pick<ToolJob, 'remote'> {
+  // No tool of Roost has two underscores in its name, and every one of a server does.
+  if (!name.includes('__')) return {};
+  const { remotes, servers } = pinnedProfile(step, agent.profile).revision;
+  const remote = remotes.find((each) => each.name === name);
+  const server = servers.find(({ hash }) => hash === remote?.server);
+  if (remote === undefined || server === undefined) return {};
+  return { remote: { server: { ...server, workspace }, tool: remote.tool, reading: remote.reading } };
 }

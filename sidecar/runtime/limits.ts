@@ -200,6 +200,8 @@ export const limits = {
   waitMs: 60 * 60_000,
   /** Files that one `trust/set` decides about: all that a folder can have. More are an error. */
   trustHashes: 1_000,
+  /** Files of servers that a person may name. More are an error. */
+  serverFiles: 20,
   /** Bytes of a name, a path, a key and the like in a call. Longer is an error. */
   nameChars: 4_096,
   /** How often followers of the fleet are looked after for trouble that no commit tells. */
@@ -481,11 +483,59 @@ export const limits = {
   knowledgeNames: 500,
   /** Problems of a folder's files that are kept. More of them are the same story. */
   knowledgeProblems: 50,
+  /** Servers of a folder. More are left out, and said. */
+  servers: 64,
   /** Age up to which a look at a folder serves agents that start others; what a person starts looks anew. */
   knowledgeFreshMs: 5_000,
   /** Folders whose knowledge is kept in memory, and revisions of profiles. Past it the oldest is read again. */
   knownPlaces: 16,
   profileRevisions: 64,
+
+  // ------------------------------------------------------------ servers: tools of others (MCP)
+
+  /** Tools that one server may offer; OpenAI takes 128 in a request. More are dropped, and said. */
+  offeredTools: 128,
+  /** Bytes of a tool's schema, and characters of its description. A larger schema drops the tool; a text is cut. */
+  offeredSchemaBytes: 16 * 1024,
+  offeredDescriptionChars: 2_000,
+  /** Tools of all servers that an agent is offered, and bytes of their schemas: each request pays for them. */
+  remoteTools: 128,
+  remoteBytes: 192 * 1024,
+  /** Characters of a tool's name: what OpenAI and Anthropic take. */
+  toolNameChars: 64,
+  /** Pages of a list of tools. A server that has more goes in circles. */
+  offerPages: 20,
+  /** Names that are dropped are kept with their reasons, so many. */
+  offerDropped: 50,
+  /** A server must have started and listed its tools by then; agents begin without it, its tools come later (case 181). */
+  serverStartMs: 10_000,
+  /** A server that has not greeted by then is ended: the first `npx` of a server downloads it. */
+  serverConnectMs: 120_000,
+  /** A server that is reached by an address and does not answer a ping by then is gone. */
+  serverPingMs: 10_000,
+  /** A server that failed is tried again after this, doubling to the longest; calls fail meanwhile with the reason. */
+  serverRetryFirstMs: 1_000,
+  serverRetryLongestMs: 60_000,
+  /** A pause that a call waits for rather than being told of it. */
+  serverPatienceMs: 2_000,
+  /** One call without a sign of progress, and with any. Past it, it counts as lost: unknown. */
+  serverCallMs: 5 * 60_000,
+  serverCallLongestMs: 60 * 60_000,
+  /** A server that nobody has called for so long is ended; the next call starts it again. */
+  serverIdleMs: 30 * 60_000,
+  serverIdleCheckMs: 60_000,
+  /** Servers that run at a time: each holds three pipes. Past it a call is refused with the number (case 30). */
+  serversRunning: 32,
+  /** Time between the end of its input, TERM and KILL when a server is ended. */
+  serverGraceMs: 2_000,
+  /** Bytes of one message of a server. A longer one ends it. */
+  serverMessageBytes: 8 * 1024 * 1024,
+  /** Newest bytes kept of what a server writes to standard error: why it ended is at the end. */
+  serverErrorBytes: 4 * 1024,
+  /** Calls of one server at a time; more wait in order. Servers of one process do one thing at a time anyway. */
+  serverCalls: 16,
+  /** Items of a result that are looked at. The rest is counted. */
+  resultItems: 1_000,
 
   // ------------------------------------------------------------ tools
 

@@ -4,6 +4,7 @@
 import type { Pace, Ticket } from '../core/pace.ts';
 import type { Knowledge, Revision } from '../core/knowledge.ts';
 import type { LedgerRecord } from '../core/moneyRows.ts';
+import type { Offer } from '../core/offers.ts';
 import type { ReadyRecord } from '../core/rows.ts';
 import type { ResultSchema } from '../core/schema.ts';
 import type { SpawnVerb } from '../core/verbs.ts';
@@ -123,6 +124,10 @@ export interface Runtime extends Ports {
   /** What looks at folders have found, by blob; and when each folder was looked at, by its row, on the monotonic clock. */
   readonly knowledge: Map<number, Knowledge>;
   readonly lookedMs: Map<number, number>;
+  /** What servers offered last, by the hash of their definition; those that failed, and until when that is believed; those being asked. */
+  readonly offers: Map<string, Offer>;
+  readonly failedOffers: Map<string, { readonly message: string; readonly untilMs: number }>;
+  readonly offering: Set<string>;
   /** Result schemas by blob, at most limits.schemasKept. */
   readonly schemas: Map<number, ResultSchema>;
   /** What was learned of the pace of each pool. Lost with the process: it is learned again. */
@@ -144,7 +149,7 @@ export interface Runtime extends Ports {
 }
 
 /** Keeps something in memory; past `most` the one that was kept first goes, and is read again when it is needed. */
-export function remember<T>(kept: Map<number, T>, id: number, value: T, most: number): void {
+export function remember<K, T>(kept: Map<K, T>, id: K, value: T, most: number): void {
   kept.delete(id);
   kept.set(id, value);
   for (const oldest of kept.keys()) {

@@ -6,10 +6,15 @@ import {
   compose,
   findProfile,
   isolationBelow,
+  pendingOf,
   profileNames as namesIn,
   unknownYet,
+  wantedServers,
   type Choices,
+  type Ground,
+  type Pending,
   type Revision,
+  type Server,
 } from '../core/knowledge.ts';
 import { usualProfile } from '../core/profile.ts';
 import type { AgentRecord } from '../core/rows.ts';
@@ -19,6 +24,7 @@ import type { Isolation } from '../protocol/agent.ts';
 import type { ToolSpec } from '../ports.ts';
 import { knowledgeOf, trustingIn } from './knowledge.ts';
 import { limits } from './limits.ts';
+import { offersIn } from './offers.ts';
 import { remember, type Pin, type PinnedProfile } from './memory.ts';
 import { sharedBlob } from './shared.ts';
 import type { Step } from './step.ts';
@@ -42,15 +48,39 @@ export function pinProfile(step: Step, { place, name, choices = {} }: PinWish): 
   const key = `${place}/${wanted}/${JSON.stringify(choices)}`;
   const known = step.pins.get(key);
   if (known !== undefined) return known;
-  const knowledge = knowledgeOf(step, place);
-  const trusting = trustingIn(step);
-  const found = findProfile(knowledge, trusting, wanted);
+  const ground = groundOf(step, place);
+  const found = findProfile(ground.knowledge, ground.trusting, wanted);
   if (found.kind === 'none') return null;
   const revision =
-    found.kind === 'found' ? compose(found.profile, knowledge, trusting) : unknownYet(wanted, choices);
+    found.kind === 'found' ? compose(found.profile, ground, limits) : unknownYet(wanted, choices);
   const pin = { blob: sharedBlob(step, JSON.stringify(revision)), revision };
   step.pins.set(key, pin);
   return pin;
+}
+
+const groundOf = (step: Step, place: number): Ground => ({
+  knowledge: knowledgeOf(step, place),
+  trusting: trustingIn(step),
+  offers: offersIn(step),
+});
+
+export interface Lack {
+  /** What a person has to decide. */
+  readonly pending: Pending;
+  /** Servers that were never asked what they offer. */
+  readonly unasked: readonly Server[];
+}
+
+/** What a revision of this profile is provisional for. */
+export function lackOf(step: Step, place: number, name: string): Lack {
+  const ground = groundOf(step, place);
+  const found = findProfile(ground.knowledge, ground.trusting, name);
+  const profile = found.kind === 'found' ? found.profile : null;
+  const unasked =
+    profile === null
+      ? []
+      : wantedServers(profile, ground).filter((server) => ground.offers(server) === undefined);
+  return { pending: pendingOf(profile, ground.knowledge, ground.trusting), unasked };
 }
 
 /** Names of the profiles there are in a folder, for messages. */
@@ -74,7 +104,10 @@ export function pinnedProfile(step: Step, blob: number): PinnedProfile {
   const revision = readRevision(
     must(step.store.blobText(blob), 'a pinned profile is in the store', { blob }),
   );
-  const tools = [...step.rt.tools.specs, ...verbSpecs].filter((tool) => isOffered(revision, tool));
+  const own = [...step.rt.tools.specs, ...verbSpecs].filter((tool) => isOffered(revision, tool));
+  // Those of servers last, so that agents with and without them share the beginning.
+  const remote = revision.remotes.map(({ name, description, schema }) => ({ name, description, schema }));
+  const tools = [...own, ...remote];
   const { system } = revision;
   const bytes = utf8Bytes(system) + utf8Bytes(JSON.stringify(tools));
   const pinned: PinnedProfile = { revision, system, tools, bytes };
@@ -103,6 +136,8 @@ function readRevision(json: string): Revision {
     mode: stored.mode ?? null,
     apart: stored.apart ?? false,
     skills: stored.skills ?? [],
+    remotes: stored.remotes ?? [],
+    servers: stored.servers ?? [],
     provisional: stored.provisional ?? false,
     ...(stored.choices === undefined ? {} : { choices: stored.choices }),
   };

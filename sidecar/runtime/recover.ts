@@ -88,6 +88,7 @@ function recovered(step: Step): void {
     step.rt.post({ kind: 'trustMore', after: 0 });
     step.rt.post({ kind: 'editors', after: 0 });
     step.rt.post({ kind: 'fold' });
+    step.rt.post({ kind: 'offersMore', after: 0 });
   });
 }
 

@@ -54,11 +54,15 @@ export function closeRequest(
 
 /** Takes back the open requests of an agent: their turn is gone. */
 export function withdrawRequests(step: Step, agent: AgentRecord): void {
-  for (const row of step.store.range('request.open', [agent.id], { limit: limits.slice })) {
-    step.store.update('request', row.id, { state: 'withdrawn', answered: step.nowMs });
-    agent.requests -= 1;
-    step.requestsChanged(agent.id);
-  }
+  for (const row of step.store.range('request.open', [agent.id], { limit: limits.slice }))
+    withdrawRequest(step, agent, row);
+}
+
+/** Takes back one open request: what it asks is decided otherwise, or gone. */
+export function withdrawRequest(step: Step, agent: AgentRecord, { id }: RequestRecord): void {
+  step.store.update('request', id, { state: 'withdrawn', answered: step.nowMs });
+  agent.requests -= 1;
+  step.requestsChanged(agent.id);
 }
 
 /** What a person has said in this turn to the same question: given for this very call, or denied for any (case 249). */

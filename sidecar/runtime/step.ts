@@ -17,6 +17,7 @@ import {
 } from '../core/branch.ts';
 import { invariant, must } from '../core/assert.ts';
 import type { Knowledge } from '../core/knowledge.ts';
+import type { Offer } from '../core/offers.ts';
 import type { Pace } from '../core/pace.ts';
 import type { AgentRecord, CallRecord, TurnRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
@@ -77,6 +78,7 @@ export class Step {
   readonly pins = new Map<string, Pin>();
   /** Verdicts on files by hash, as this step will leave them. */
   readonly trust = new Map<string, TrustState>();
+  readonly offers = new Map<string, Offer>();
 
   private readonly agents = new Map<number, Held>();
   private readonly lists = new Set<number>();

@@ -1,40 +1,31 @@
 // Files of a folder that nobody has decided on: the agents that were made with them wait for a person, as one
-// question for all agents of the folder, and go on with what was decided (I15).
-//
-// The question names the bytes that it is about (its cluster holds their hashes): an answer to bytes that have
-// changed meanwhile decides nothing, and the person is asked about the new ones (case 219).
+// question for all agents of the folder, and go on with what was decided (I15). An answer to bytes that have changed
+// meanwhile decides nothing, and the person is asked about the new ones (case 219).
 
-import {
-  filesOf,
-  modeBelow,
-  pendingFiles,
-  type Choices,
-  type FileKind,
-  type Revision,
-} from '../core/knowledge.ts';
+import { filesOf, modeBelow, type Choices, type Revision, type Server } from '../core/knowledge.ts';
 import type { AgentRecord, RequestRecord } from '../core/rows.ts';
-import { head } from '../core/text.ts';
+import { trustQuestions, type TrustQuestion } from '../core/trust.ts';
 import type { Answer } from '../protocol/request.ts';
 import { refuse } from './agents.ts';
 import type { ClientEvent } from './event.ts';
-import { knowledgeOf, setTrust, trustingIn } from './knowledge.ts';
+import { knowledgeOf, setTrust } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { modelFor } from './models.ts';
-import { landing, pinnedProfile, pinProfile, profileNames } from './profiles.ts';
-import { openRequest, withdrawRequests } from './requests.ts';
+import { lackOf, landing, pinnedProfile, pinProfile, profileNames } from './profiles.ts';
+import { openRequest, withdrawRequest } from './requests.ts';
 import type { Step } from './step.ts';
 import { endTurn, setPhase, startRound } from './turns.ts';
 
 /**
- * An agent is about to ask its model with a provisional revision: it is pinned anew when all is decided by now,
- * and waits for the person otherwise.
+ * An agent is about to ask its model with a provisional revision: it is pinned anew when all is known by now, and
+ * waits for the person, or for servers to say what they offer, otherwise.
  */
 export function settleRevision(step: Step, agent: AgentRecord, provisional: Revision): void {
   const pin = pinProfile(step, { place: agent.place, name: provisional.name, ...chosen(provisional) });
   if (pin === null)
     return endTurn(step, agent, { outcome: 'failed', text: gone(step, agent, provisional), answer: 0 });
   agent.profile = pin.blob;
-  if (pin.revision.provisional) return askForTrust(step, agent);
+  if (pin.revision.provisional) return waitForRest(step, agent, provisional);
   if (provisional.choices !== undefined) adopt(step, agent, pin.revision, provisional.choices);
   startRound(step, agent);
 }
@@ -54,64 +45,50 @@ function adopt(step: Step, agent: AgentRecord, revision: Revision, choices: Choi
   agent.mode = choices.mode ?? mode;
 }
 
-function askForTrust(step: Step, agent: AgentRecord): void {
+function waitForRest(step: Step, agent: AgentRecord, { name }: Revision): void {
+  const questions = questionsOf(step, agent, name);
+  if (questions.length === 0) return waitForOffers(step, agent, lackOf(step, agent.place, name).unasked);
   setPhase(step, agent, 'waiting', 'approval');
-  const knowledge = knowledgeOf(step, agent.place);
-  const pending = pendingFiles(knowledge, trustingIn(step));
-  const names = pending.map((file) => file.label);
-  const count = `${names.length} ${names.length === 1 ? 'file' : 'files'}`;
-  const folder = step.store.get('place', agent.place)?.path ?? '';
-  openRequest(step, agent, {
-    kind: 'trust',
-    title: head(`Trust ${count} of this project: ${names.join(', ')}`, limits.askTitleChars),
-    detail: head(
-      `Agents that work in ${folder} are told what these files say. Allow when you know them; deny to work without them. You are asked again when one of them changes.\n\n${pending.map(shown).join('\n\n')}`,
-      limits.askDetailBytes,
-    ),
-    cluster: clusterOf(agent.place, pending),
-    call: 0,
-    choices: [],
+  for (const { title, detail, cluster } of questions)
+    openRequest(step, agent, { kind: 'trust', title, detail, cluster, call: 0, choices: [] });
+}
+
+/** Parks the turn until these servers have said what they offer, and asks those that nobody is asking. */
+function waitForOffers(step: Step, agent: AgentRecord, servers: readonly Server[]): void {
+  setPhase(step, agent, 'waiting', 'tools');
+  const { rt } = step;
+  const workspace = step.store.get('place', agent.place)?.path ?? '';
+  step.after(() => {
+    for (const { name, hash, path } of servers) {
+      if (rt.offering.has(hash)) continue;
+      rt.offering.add(hash);
+      rt.tools.offer({ name, hash, path, workspace }, (answer) =>
+        rt.post({ kind: 'offered', server: hash, answer }),
+      );
+    }
   });
 }
 
-const nouns: Readonly<Record<FileKind, string>> = {
-  instructions: 'instructions',
-  skill: 'a skill, read when it is needed',
-  profile: 'a profile',
-};
-
-type Pending = ReturnType<typeof pendingFiles>[number];
-
-function shown(file: Pending): string {
-  const line = `── ${file.label} (${nouns[file.kind]}, ${file.sizeBytes} bytes) ──`;
-  switch (file.kind) {
-    case 'instructions':
-      return `${line}\n${file.text.trim()}`;
-    case 'skill':
-      return `${line}\n${file.name}: ${file.description}`;
-    case 'profile': {
-      const { name, description, tools, isolation, mode, instructions } = file.profile;
-      const facts = `${name}: ${description}\ntools: ${tools?.join(', ') ?? 'all'}; isolation: ${isolation}; mode: ${mode ?? 'as whoever starts it'}`;
-      return `${line}\n${facts}\n\n${instructions}`;
-    }
-  }
+/** What a person has to decide before an agent of this profile can begin. */
+function questionsOf(step: Step, agent: AgentRecord, profile: string): readonly TrustQuestion[] {
+  const { place } = agent;
+  const folder = step.store.get('place', place)?.path ?? '';
+  return trustQuestions({ place, folder }, lackOf(step, place, profile).pending, limits);
 }
-
-/** Names a folder and the very bytes that are asked about: 128 bits of each hash. */
-const clusterOf = (place: number, files: readonly Pending[]): string =>
-  `trust:${place}:${files.map(({ hash }) => hash.slice(0, 32)).join('')}`;
 
 /** A person has answered: the files are decided, and every agent that waited for the same goes on. */
 export function applyTrust(step: Step, agent: AgentRecord, request: RequestRecord, answer: Answer): void {
-  const pending = pendingFiles(knowledgeOf(step, agent.place), trustingIn(step));
-  // They have changed since they were shown: nothing is decided, and the agent asks about what is there now.
-  if (clusterOf(agent.place, pending) === request.cluster) decide(step, pending, answer.kind === 'allow');
-  if (agent.phase === 'waiting' && agent.why === 'approval') startRound(step, agent);
+  const { name } = pinnedProfile(step, agent.profile).revision;
+  const asked = questionsOf(step, agent, name).find(({ cluster }) => cluster === request.cluster);
+  // None: they have changed since they were shown, so nothing is decided, and the agent asks about what is there now.
+  for (const file of asked?.files ?? []) setTrust(step, file, answer.kind === 'allow' ? 'trusted' : 'denied');
+  if (asked !== undefined) step.after(() => step.rt.post({ kind: 'trustMore', after: 0 }));
+  goOn(step, agent);
 }
 
-function decide(step: Step, files: readonly Pending[], allowed: boolean): void {
-  for (const file of files) setTrust(step, file, allowed ? 'trusted' : 'denied');
-  step.after(() => step.rt.post({ kind: 'trustMore', after: 0 }));
+/** An agent goes on when none of its questions is open any more. */
+function goOn(step: Step, agent: AgentRecord): void {
+  if (agent.requests === 0 && agent.phase === 'waiting' && agent.why === 'approval') startRound(step, agent);
 }
 
 /** Agents that wait for a decision about files look whether it has come, a slice at a time. */
@@ -120,20 +97,19 @@ export function onTrustMore(step: Step, after: number): void {
   for (const row of rows) {
     step.lookingAt = row.id;
     const agent = step.agent(row.id);
-    if (agent.phase !== 'waiting' || agent.why !== 'approval' || !waitsForTrust(step, agent)) continue;
-    const { revision } = pinnedProfile(step, agent.profile);
-    const pin = pinProfile(step, { place: agent.place, name: revision.name, ...chosen(revision) });
-    if (pin?.revision.provisional === true) continue;
-    withdrawRequests(step, agent);
-    startRound(step, agent);
+    if (agent.phase !== 'waiting' || agent.why !== 'approval') continue;
+    const asked = step.store.range('request.open', [agent.id], { limit: limits.slice });
+    if (asked[0]?.kind !== 'trust') continue;
+    const { name } = pinnedProfile(step, agent.profile).revision;
+    const open = new Set(questionsOf(step, agent, name).map(({ cluster }) => cluster));
+    for (const request of asked)
+      if (request.cluster === null || !open.has(request.cluster)) withdrawRequest(step, agent, request);
+    goOn(step, agent);
   }
   const last = rows.at(-1);
   if (rows.length < limits.slice || last === undefined) return;
   step.after(() => step.rt.post({ kind: 'trustMore', after: last.id }));
 }
-
-const waitsForTrust = (step: Step, agent: AgentRecord): boolean =>
-  step.store.range('request.open', [agent.id], { limit: 1 })[0]?.kind === 'trust';
 
 /** A person decides about files of a folder without being asked. Doing it twice is doing it once. */
 export function onTrustSet(step: Step, event: Extract<ClientEvent, { kind: 'trust/set' }>): void {

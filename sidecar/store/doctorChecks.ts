@@ -239,6 +239,7 @@ const references: readonly Check[] = [
   points('agent', 'nextProfile', 'blob'),
   points('knowledge', 'place', 'place'),
   points('knowledge', 'blob', 'blob'),
+  points('offer', 'blob', 'blob'),
   {
     invariant: 'I15',
     about: 'a file is trusted or denied once for its bytes',

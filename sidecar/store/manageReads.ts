@@ -2,10 +2,12 @@
 
 import type DatabaseConstructor from 'better-sqlite3';
 import { budgetStateOf } from '../core/budgetState.ts';
-import type { AgentRecord, TrustRecord, TurnRecord } from '../core/rows.ts';
+import type { Offer } from '../core/offers.ts';
+import type { AgentRecord, BlobRecord, TrustRecord, TurnRecord } from '../core/rows.ts';
 import { turnId } from '../protocol/ids.ts';
 import { limits } from '../runtime/limits.ts';
 import type { TreeAgent } from '../ports.ts';
+import { unpackBlob } from './blobs.ts';
 import type { BudgetState, QueuedTurn } from '../protocol/methods.ts';
 
 type Database = DatabaseConstructor.Database;
@@ -19,6 +21,7 @@ export class ManageReads {
   readonly #atWork: Statement<string>;
   readonly #created: Statement<number>;
   readonly #inPlace: Statement<number>;
+  readonly #offer: Statement<BlobRecord>;
 
   constructor(database: Database) {
     this.#queue = database.prepare(
@@ -54,6 +57,9 @@ export class ManageReads {
           WHERE state = 'open' AND trash = 0 AND path = +? AND isolation = 'shared' LIMIT 1`,
       )
       .pluck();
+    this.#offer = database.prepare(
+      'SELECT blob.* FROM offer INDEXED BY "offer.server" JOIN blob ON blob.id = offer.blob WHERE offer.server = +? LIMIT 1',
+    );
     this.#trust = database.prepare('SELECT * FROM trust INDEXED BY "trust.hash" WHERE hash = +? LIMIT 1');
   }
 
@@ -80,6 +86,13 @@ export class ManageReads {
 
   isOpenInPlace(path: string): boolean {
     return this.#inPlace.get(path) !== undefined;
+  }
+
+  offer(server: string): Offer | undefined {
+    const blob = this.#offer.get(server);
+    if (blob === undefined) return undefined;
+    const offer: Offer = JSON.parse(Buffer.from(unpackBlob(blob)).toString('utf8'));
+    return offer;
   }
 
   trust(hash: string): TrustRecord['verdict'] | undefined {

@@ -221,6 +221,15 @@ function prices(database: Database): void {
   `);
 }
 
+/** From 12 to 13: what servers of tools offer. */
+function offersOfServers(database: Database): void {
+  database.exec(`
+    CREATE TABLE "offer" (id INTEGER PRIMARY KEY, "blob" INTEGER NOT NULL, "at" INTEGER NOT NULL,
+      "server" TEXT NOT NULL) STRICT;
+    CREATE INDEX "offer.server" ON "offer" ("server");
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -236,6 +245,7 @@ export const format: Format = {
     madeFiles,
     remainsOfLines,
     prices,
+    offersOfServers,
   ],
 };
 

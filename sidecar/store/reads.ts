@@ -6,6 +6,7 @@
 
 import { statSync } from 'node:fs';
 import type DatabaseConstructor from 'better-sqlite3';
+import type { Offer } from '../core/offers.ts';
 import type { DoctorReport, ReviewFile, Reads, TreeAgent } from '../ports.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { AttentionState } from '../protocol/attention.ts';
@@ -91,6 +92,10 @@ export class SqliteReads implements Reads {
 
   trust(hash: string): 'trusted' | 'denied' | undefined {
     return this.#manage.trust(hash);
+  }
+
+  offer(server: string): Offer | undefined {
+    return this.#manage.offer(server);
   }
 
   agentByName(path: string): AgentRow | undefined {

@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 12;
+export const schemaVersion = 13;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -146,6 +146,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
   shared: { hash: text, blob: integer },
   place: { path: text },
   knowledge: { place: integer, blob: integer },
+  offer: { blob: integer, at: integer, server: text },
   trust: { at: integer, verdict: text, hash: text, label: text },
   call: {
     agent: integer,

@@ -263,6 +263,7 @@ function prepareTables(database: Database): TablesOf {
     place: new TableStatements(database, 'place'),
     knowledge: new TableStatements(database, 'knowledge'),
     trust: new TableStatements(database, 'trust'),
+    offer: new TableStatements(database, 'offer'),
     call: new TableStatements(database, 'call'),
     inbox: new TableStatements(database, 'inbox'),
     wait: new TableStatements(database, 'wait'),

@@ -17,6 +17,8 @@ import { createRead } from './read.ts';
 import { createSearch } from './search.ts';
 import { commandsOf, createShell } from './shell.ts';
 import { createSkill } from './skill.ts';
+import type { Pool } from './mcp/pool.ts';
+import { createRemote } from './mcp/remote.ts';
 import { failure, refuse } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
 
@@ -37,6 +39,8 @@ export interface ToolsOptions {
   readonly shell: ShellKind | null;
   /** Path of ripgrep; null: there is none. Undefined: the packaged one, else the one on the PATH. */
   readonly ripgrep?: string | null;
+  /** Servers of tools (MCP); none when it is not given. */
+  readonly servers?: Pool;
   /** Takes out of a text what neither a transcript nor a model may see: keys of providers (DESIGN §13). */
   readonly redacted?: (text: string) => string;
 }
@@ -61,24 +65,35 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     createSkill(),
   ];
   const byName = new Map(tools.map((tool) => [tool.spec.name, tool]));
+  const { servers } = options;
+  const remote = servers === undefined ? undefined : createRemote(servers);
+  const toolOf = (job: ToolJob): Tool | undefined =>
+    job.remote === undefined ? byName.get(job.tool) : remote;
   return {
     specs: tools.map((tool) => tool.spec),
     classOf: (name) => byName.get(name)?.callClass ?? null,
-    prepare: (job, post) => prepare(byName.get(job.tool), job, post),
-    prepareNow: (job) => prepareNow(byName.get(job.tool), job),
+    prepare: (job, post) => prepare(toolOf(job), job, post),
+    prepareNow: (job) => prepareNow(toolOf(job), job),
     run: (job, evidence, post) =>
-      act(byName.get(job.tool), safely(post, redacted), async (tool, doing) => {
+      act(toolOf(job), safely(post, redacted), async (tool, doing) => {
         if (mayWrite(tool, job)) await checkpoints.before(job);
         return await tool.run(job, evidence, doing);
       }),
     recover: (job, evidence, post) =>
-      act(byName.get(job.tool), safely(post, redacted), async (tool, doing) => {
+      act(toolOf(job), safely(post, redacted), async (tool, doing) => {
         // What was started at the crash was started after its checkpoint; what is done again now, too.
         if (mayWrite(tool, job)) await checkpoints.before(job);
         return await tool.recover(job, evidence, doing);
       }),
     settled: (tool, call) => byName.get(tool)?.settled?.(call),
-    close: () => commands?.close(),
+    offer: (server, post) => {
+      const none = Promise.resolve({ kind: 'failed', message: 'There are no servers here.' } as const);
+      void (servers?.offer(server) ?? none).then(post);
+    },
+    close: () => {
+      commands?.close();
+      servers?.close();
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import type {
   KnownFile,
   Knowledge,
   ProfileFile,
+  Server,
   Skill,
 } from '../core/knowledge.ts';
 import { noKnowledge } from '../core/knowledge.ts';
@@ -26,12 +27,15 @@ import { readFrontmatter } from './frontmatter.ts';
 import { within } from './paths.ts';
 import { readProfile } from './profileFile.ts';
 import { repositoryTop } from './repository.ts';
+import { definitionProblem, folderOf, serverHash, serversIn, summaryOf } from './serverFile.ts';
 
 export interface KnowledgeOptions {
   /** The person's home directory; null: there is none to look into. */
   readonly home: string | null;
   /** Names of the tools that a profile may list. */
   readonly tools: () => readonly string[];
+  /** Files of servers that the person has named, absolute. */
+  readonly serverFiles: () => readonly string[];
 }
 
 /**
@@ -140,6 +144,7 @@ async function look(workspace: string, options: KnowledgeOptions): Promise<Knowl
     instructions,
     skills: await skillsIn(looking, grounds),
     profiles: await profilesIn(looking, grounds, options.tools()),
+    servers: await serversOf(looking, { grounds, workspace, files: options.serverFiles() }),
     problems: looking.problems,
   };
 }
@@ -275,6 +280,65 @@ async function profilesIn(
     profiles.push({ ...known, kind: 'profile', profile: read.profile });
   }
   return profiles;
+}
+
+interface ServerGrounds {
+  readonly grounds: readonly Ground[];
+  readonly workspace: string;
+  readonly files: readonly string[];
+}
+
+async function serversOf(looking: Looking, { grounds, workspace, files }: ServerGrounds): Promise<Server[]> {
+  const servers: Server[] = [];
+  for await (const file of serverFiles(looking, grounds, files)) {
+    const entries = serversIn(file.text);
+    if (typeof entries === 'string') {
+      looking.problem(file.label, `it is left out: ${entries}`);
+      continue;
+    }
+    for (const entry of entries) {
+      const problem =
+        definitionProblem(entry) ??
+        (limits.servers <= servers.length ? `there are more than ${limits.servers}` : null);
+      const label = `${file.label}: ${entry.name}`;
+      if (problem !== null) looking.problem(label, `the server is left out: ${problem}`);
+      else {
+        const hash = serverHash(entry, folderOf(entry, workspace, file.own));
+        const { path: where, own } = file;
+        const sizeBytes = Buffer.byteLength(JSON.stringify(entry.definition));
+        servers.push({
+          kind: 'server',
+          label,
+          path: where,
+          hash,
+          sizeBytes,
+          own,
+          name: entry.name,
+          ...summaryOf(entry),
+        });
+      }
+    }
+  }
+  return servers;
+}
+
+async function* serverFiles(
+  looking: Looking,
+  grounds: readonly Ground[],
+  files: readonly string[],
+): AsyncGenerator<KnownFile & { text: string }> {
+  for (const ground of grounds) {
+    const names = ground.own ? ['.roost/mcp.json'] : ['.roost/mcp.json', '.mcp.json', '.vscode/mcp.json'];
+    for (const name of names) {
+      const file = await looking.read(ground, name, 'server');
+      if (file !== null) yield file;
+    }
+  }
+  for (const named of files) {
+    const folder = path.dirname(named);
+    const file = await looking.read({ folder, fence: folder, own: true }, path.basename(named), 'server');
+    if (file !== null) yield { ...file, label: named };
+  }
 }
 
 /** Names in a folder, sorted so that the order never hangs on the file system; none when there is no folder. */

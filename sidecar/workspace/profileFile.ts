@@ -36,12 +36,13 @@ export async function readProfile({ stem, text, offered }: ProfileText): Promise
   }
   const instructions = read.body.trim();
   if (instructions === '') return 'it has no instructions behind its fields';
-  const tools = toolsOf(fields, offered, notes);
+  const { tools, servers } = toolsOf(fields, offered, notes);
   const profile: Profile = {
     name,
     description: firstLine(textIn(fields, 'description') ?? instructions, limits.descriptionChars),
     instructions,
     tools,
+    servers,
     isolation: isolationOf(fields, tools, notes),
     model: modelOf(fields, notes),
     mode: modeOf(fields, notes),
@@ -99,15 +100,28 @@ const counterparts: Readonly<Record<string, readonly string[]>> = {
   todoread: [],
 };
 
-function toolsOf(fields: JsonObject, offered: readonly string[], notes: string[]): readonly string[] | null {
-  const named = listIn(fields['tools']);
+function toolsOf(
+  fields: JsonObject,
+  offered: readonly string[],
+  notes: string[],
+): Pick<Profile, 'tools' | 'servers'> {
+  const listed = listIn(fields['tools']);
+  const servers = listed === null || listed.includes('*') ? 'all' : listed.flatMap(remoteWish);
+  const named = listed?.filter((tool) => remoteWish(tool).length === 0) ?? null;
   const known = (tool: string): readonly string[] => knownTools(tool, offered, notes);
   const refused = new Set((listIn(fields['disallowedTools']) ?? []).flatMap(known));
-  if (named === null && refused.size === 0) return null;
+  if (named === null && refused.size === 0) return { tools: null, servers };
   const allowed = named === null || named.includes('*') ? offered : named.flatMap(known);
   // In GitHub's files `edit` stands for writing whole files too, and who may edit a file can write it anyway.
   const written = allowed.includes('edit') ? [...allowed, 'write'] : allowed;
-  return [...new Set(written)].filter((tool) => !refused.has(tool));
+  return { tools: [...new Set(written)].filter((tool) => !refused.has(tool)), servers };
+}
+
+/** `server/tool` and `server/*` as GitHub writes them, `mcp__server__tool` and `mcp__server` as Claude Code does. */
+function remoteWish(tool: string): readonly string[] {
+  const [, server = '', name = '*'] = /^mcp__(.+?)(?:__(.+))?$/.exec(tool) ?? [];
+  if (server !== '') return [`${server}/${name}`];
+  return /^[\w. -]+\/(\*|[^\s/]+)$/.test(tool) ? [tool] : [];
 }
 
 function knownTools(tool: string, offered: readonly string[], notes: string[]): readonly string[] {

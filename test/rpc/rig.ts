@@ -127,6 +127,10 @@ export class Rig {
       about: () => ({ durability: 'process', startedAtMs: 1, privateBytes: 2 }),
       models: () => Promise.resolve({ models: [], default: null, roles: {} }),
       checkStart: (params) => Promise.resolve(params),
+      servers: () => ({
+        status: () => ({ status: 'idle', pid: null, problem: null }),
+        offer: () => Promise.resolve({ kind: 'failed', message: 'no servers here' }),
+      }),
       look: () => Promise.resolve(noKnowledge),
       shutdown: () => void (this.shutdowns += 1),
       ...options,

@@ -30,6 +30,7 @@ const profileFile = (profile: Partial<Profile> & { name: string }): ProfileFile 
     description: `the ${profile.name}`,
     instructions: `You are ${profile.name}.`,
     tools: null,
+    servers: 'all',
     isolation: 'shared',
     model: null,
     mode: null,

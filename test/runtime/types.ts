@@ -1,4 +1,12 @@
 // The port types that stories about the runtime name.
 
-export type { Item, ModelOutcome, ModelRequest, News, ToolEvent, ToolJob } from '../../sidecar/ports.ts';
+export type {
+  Item,
+  ModelOutcome,
+  ModelRequest,
+  News,
+  OfferAnswer,
+  ToolEvent,
+  ToolJob,
+} from '../../sidecar/ports.ts';
 export type { Ports } from '../../sidecar/runtime/memory.ts';

@@ -9,7 +9,16 @@ import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
 import type { Block, StopReason } from '../../sidecar/protocol/entry.ts';
 import type { ModelPrice } from '../../sidecar/protocol/cost.ts';
 import type { Params, Result } from '../../sidecar/protocol/methods.ts';
-import type { Item, ModelOutcome, ModelRequest, News, Ports, ToolEvent, ToolJob } from './types.ts';
+import type {
+  Item,
+  ModelOutcome,
+  ModelRequest,
+  News,
+  OfferAnswer,
+  Ports,
+  ToolEvent,
+  ToolJob,
+} from './types.ts';
 
 export type Say = string | readonly (readonly [tool: string, input: unknown])[];
 export type Answerer = (items: readonly Item[], request: ModelRequest) => Say | ModelOutcome | 'silent';
@@ -51,6 +60,11 @@ export class World {
   window = false;
   /** Models that only agents of a person may use. */
   readonly alone = new Set<string>();
+  serverFiles: readonly string[] = [];
+  /** What servers offer, by name; one that is not here never says. */
+  readonly offers = new Map<string, OfferAnswer>();
+  /** Servers that were asked, by name. */
+  readonly asked: string[] = [];
   nowMs = 1_000_000;
   host: Host;
   private tasks: Task[] = [];
@@ -212,6 +226,11 @@ export class World {
           );
           return () => undefined;
         },
+        offer: ({ name }, post) => {
+          this.asked.push(name);
+          const answer = this.offers.get(name);
+          if (answer !== undefined) this.at(20, () => post(answer));
+        },
         run: (job, _evidence, post) => this.tool(job, post),
         settled: () => undefined,
         recover: (job, _evidence, post) => {
@@ -239,7 +258,10 @@ export class World {
         }),
         rebase: ({ base }) => base,
       },
-      scout: { look: (_folder, post) => void this.at(1, () => post(this.knowledge)) },
+      scout: {
+        look: (_folder, post) => void this.at(1, () => post(this.knowledge)),
+        setServerFiles: (files) => void (this.serverFiles = files),
+      },
       clock: {
         nowMs: () => this.nowMs,
         monotonicMs: () => this.nowMs,

@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { itemOf } from '../../sidecar/core/context.ts';
-import type { Item, ModelRequest, News } from '../../sidecar/ports.ts';
+import type { Item, ModelRequest, News, ServerRef } from '../../sidecar/ports.ts';
 import type { LedgerRecord } from '../../sidecar/core/moneyRows.ts';
 import type { AgentRecord, ChangeRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
@@ -90,7 +90,7 @@ export class Checks {
     const revision = Buffer.from(disk.row('blob', agent.profile)?.bytes ?? []).toString();
     if (revision.includes('"provisional":true'))
       this.#sim.fail('trust', `agent ${agent.id} asks while its files wait for a person`);
-    for (const mark of marksIn(request.system)) {
+    for (const mark of marksIn(request.system + JSON.stringify(request.tools))) {
       // What was trusted when the agent was made stays; the verdict may have been taken back since.
       if (!this.#sim.folder.isOwn(mark) && !this.#sim.workload.trusted.has(mark))
         this.#sim.fail('trust', `agent ${agent.id} is told ${mark}, which nobody has trusted`);
@@ -184,6 +184,12 @@ export class Checks {
     if (this.#ran.has(call)) this.#sim.fail('S4', `call ${call} was run twice`);
     this.#ran.add(call);
     this.#holds(call);
+  }
+
+  /** A server is started, and called, only when a person has trusted it. */
+  mayRun(server: ServerRef): void {
+    if (!this.#sim.workload.trusted.has(server.hash))
+      this.#sim.fail('trust', `the server ${server.hash} is started, which nobody has trusted`);
   }
 
   recovered(call: number): void {

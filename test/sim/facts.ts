@@ -67,6 +67,7 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'model/price': null,
   'model/role': null,
   'trust/set': null,
+  'mcp/files': null,
 };
 
 function born(disk: FakeDisk, call: Call, field: Field): Fact {

@@ -8,8 +8,10 @@ import {
   type Instructions,
   type Knowledge,
   type ProfileFile,
+  type Server,
   type Skill,
 } from '../../sidecar/core/knowledge.ts';
+import type { Offer } from '../../sidecar/core/offers.ts';
 import type { Scout } from '../../sidecar/ports.ts';
 import { hash } from './chance.ts';
 import type { Sim } from './sim.ts';
@@ -23,6 +25,8 @@ export const marksIn = (text: string): readonly string[] =>
 /** The folder that all agents work in. It survives every crash. */
 export class Folder {
   version = 0;
+  /** Of the list that servers offer. */
+  edition = 0;
   readonly #seed: string;
   readonly #says: boolean;
   readonly #own = new Set<string>();
@@ -42,6 +46,7 @@ export class Folder {
       instructions: instructions.map((name) => this.#instructions(name)),
       skills: draw('skill') % 2 === 0 ? [this.#skill()] : [],
       profiles: draw('profile') % 4 === 0 ? [] : [this.#profile()],
+      servers: draw('server') % 3 === 0 ? [] : [this.#server()],
       problems: [],
     };
   }
@@ -70,6 +75,23 @@ export class Folder {
     return { ...file, kind: 'skill', name: 'deploy', description: markOf(file.hash) };
   }
 
+  #server(): Server {
+    const file = this.#file('docs');
+    return { ...file, kind: 'server', name: 'docs', transport: 'stdio', line: 'docs', given: [] };
+  }
+
+  /** What a server of this definition offers at this moment: a list that changes now and then. */
+  offer(fileHash: string): Offer {
+    const tool = (name: string, reading: boolean) => ({
+      name,
+      description: markOf(fileHash),
+      schema: { type: 'object', edition: this.edition },
+      reading,
+    });
+    const tools = [tool('find', true), tool('post', false)];
+    return { tools: this.edition % 3 === 2 ? tools.slice(1) : tools, dropped: [] };
+  }
+
   #profile(): ProfileFile {
     const file = this.#file('custom.md');
     return {
@@ -80,6 +102,7 @@ export class Folder {
         description: markOf(file.hash),
         instructions: markOf(file.hash),
         tools: null,
+        servers: 'all',
         isolation: 'shared',
         model: null,
         mode: null,
@@ -102,5 +125,9 @@ export class FakeScout implements Scout {
     const { chance, folder, world } = this.#sim;
     this.#sim.effect(`look ${workspace}`);
     world.later(chance.around(5), () => post(folder.knowledge()), this.#process);
+  }
+
+  setServerFiles(): void {
+    this.#sim.effect('server files');
   }
 }

@@ -7,7 +7,9 @@
 
 import type {
   Cancel,
+  OfferAnswer,
   Prepared,
+  ServerRef,
   ToolEvent,
   ToolJob,
   ToolOutcome,
@@ -56,6 +58,9 @@ const specs = ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({
 const bytes = (text: string | undefined): Uint8Array | null =>
   text === undefined ? null : Buffer.from(text);
 
+const isEffect = (job: ToolJob): boolean => job.tool === 'shell' || job.remote?.reading === false;
+const lost: ToolOutcome = { status: 'unknown', text: 'Nobody saw how it ended.' };
+
 export class FakeTools implements Tools {
   readonly specs = specs;
   readonly #sim: Sim;
@@ -89,13 +94,28 @@ export class FakeTools implements Tools {
     return () => void (cancelled = true);
   }
 
+  offer(server: ServerRef, post: (answer: OfferAnswer) => void): void {
+    const { chance, folder, odds, world } = this.#sim;
+    this.#sim.effect(`offer ${server.name}`);
+    this.#sim.check.mayRun(server);
+    world.later(
+      chance.around(chance.hits(0.1) ? 5_000 : 50),
+      () => {
+        if (chance.hits(odds.toolFails)) post({ kind: 'failed', message: 'it does not start' });
+        else post({ kind: 'offer', offer: folder.offer(server.hash) });
+      },
+      this.#process,
+    );
+  }
+
   run(job: ToolJob, _evidence: Json, post: (event: ToolEvent) => void): Cancel {
     const sim = this.#sim;
     sim.effect(`run ${job.call} ${job.tool}`);
     sim.check.started(job.call);
+    if (job.remote !== undefined) sim.check.mayRun(job.remote.server);
     const outside: Outside = {
       call: job.call,
-      effect: job.tool === 'shell',
+      effect: isEffect(job),
       life: 'claimable',
       runs: 0,
       by: this.#process,
@@ -132,7 +152,8 @@ export class FakeTools implements Tools {
         return cancel;
       }
       if (outside.life === 'claimable' || outside.effect) outside.life = 'neverStarts';
-      const outcome = outside.result ?? this.#act(job);
+      // A server that acts is never asked twice, and nobody kept what it said.
+      const outcome = job.remote !== undefined && isEffect(job) ? lost : (outside.result ?? this.#act(job));
       outside.result = outcome;
       this.#tell(outside, outcome);
       return cancel;
@@ -154,7 +175,7 @@ export class FakeTools implements Tools {
   #gone(job: ToolJob, post: (event: ToolEvent) => void): Cancel {
     const outside: Outside = {
       call: job.call,
-      effect: job.tool === 'shell',
+      effect: isEffect(job),
       life: 'neverStarts',
       runs: 0,
       by: this.#process,
@@ -166,7 +187,10 @@ export class FakeTools implements Tools {
     this.#sim.outside.calls.set(job.call, outside);
     const cancel = this.#watch(outside, post);
     const never: ToolOutcome = { status: 'error', text: 'It never started: Roost ended before.' };
-    this.#tell(outside, job.tool === 'shell' ? never : this.#act(job));
+    this.#tell(
+      outside,
+      job.tool === 'shell' ? never : job.remote !== undefined && isEffect(job) ? lost : this.#act(job),
+    );
     return cancel;
   }
 
@@ -235,7 +259,7 @@ export class FakeTools implements Tools {
     const { chance, odds } = this.#sim;
     if (chance.hits(odds.toolFails * 0.2)) return { kind: 'refuse', text: 'It cannot be done.' };
     const kind = job.tool === 'shell' ? 'command' : 'edit';
-    const asks = job.tool === 'shell' || job.tool === 'write';
+    const asks = job.tool === 'shell' || job.tool === 'write' || (job.remote !== undefined && isEffect(job));
     const title =
       typeof job.input['command'] === 'string' ? job.input['command'] : `write ${String(job.input['path'])}`;
     const ask = asks

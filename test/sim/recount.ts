@@ -455,7 +455,8 @@ function nameless(disk: FakeDisk): string | null {
     if (blob !== undefined) named.add(Number(blob));
   }
   for (const { base, after } of [...disk.rows('change'), ...disk.rows('verdict')]) named.add(base).add(after);
-  for (const { blob } of [...disk.rows('shared'), ...disk.rows('knowledge')]) named.add(blob);
+  for (const { blob } of [...disk.rows('shared'), ...disk.rows('knowledge'), ...disk.rows('offer')])
+    named.add(blob);
   for (const { id } of disk.rows('blob')) if (!named.has(id)) return `blob ${id} is named by no row`;
   return null;
 }

@@ -168,11 +168,13 @@ function tools(seed: string, name: string, round: number): ScriptCall[] {
   const few = 1 + (hash(seed, name, round, 'count') % 6);
   const count = hash(seed, name, round, 'many') % 30 === 0 ? 25 : few;
   return Array.from({ length: count }, (_each, index) => {
-    const kind = hash(seed, name, round, index, 'kind') % 6;
+    const kind = hash(seed, name, round, index, 'kind') % 8;
     const path = `f${hash(seed, name, index, 'path') % 4}`;
     if (kind <= 1) return { tool: 'shell', input: { command: `echo ${name} ${round} ${index}` } };
     if (kind === 2) return { tool: 'read', input: { path } };
     if (kind === 3) return { tool: 'search', input: { pattern: name } };
+    if (kind === 6) return { tool: 'docs__find', input: { word: name } };
+    if (kind === 7) return { tool: 'docs__post', input: { text: `${name} ${round}` } };
     return { tool: 'write', input: { path, text: `${name} ${round}` } };
   });
 }

@@ -61,6 +61,7 @@ export class Workload {
     for (let n = 0; n < swarm.edits; n += 1) {
       world.later(soon(), () => (this.#sim.folder.version += 1));
       world.later(soon(), () => this.#decide());
+      world.later(soon(), () => this.#offerAnother());
     }
     for (let n = 0; n < swarm.jumps; n += 1) {
       world.later(soon(), () => this.#jump(chance.pick([-3_600_000, -2_000, 500, 60_000, 8 * 3_600_000])));
@@ -167,11 +168,23 @@ export class Workload {
   /** Somebody decides about a file of the folder without being asked. */
   #decide(): void {
     const { chance, folder } = this.#sim;
-    const { instructions, profiles } = folder.knowledge();
-    const hashes = [...instructions, ...profiles].map((file) => file.hash).filter(() => chance.hits(0.5));
+    const { instructions, profiles, servers } = folder.knowledge();
+    const hashes = [...instructions, ...profiles, ...servers]
+      .map((file) => file.hash)
+      .filter(() => chance.hits(0.5));
     const trusted = chance.hits(0.7);
     if (trusted) for (const each of hashes) this.trusted.add(each);
     this.#call('trust/set', { workspace: '/place', hashes, trusted });
+  }
+
+  /** A server that runs offers other tools from now on, and says so by itself. */
+  #offerAnother(): void {
+    const { chance, folder } = this.#sim;
+    folder.edition += 1;
+    for (const { hash } of folder.knowledge().servers) {
+      if (!this.trusted.has(hash) || chance.hits(0.5)) continue;
+      this.#sim.post({ kind: 'offered', server: hash, answer: { kind: 'offer', offer: folder.offer(hash) } });
+    }
   }
 
   #interrupt(agent = this.#someone()): void {

@@ -54,7 +54,7 @@ const layers = {
   workspace: {
     at: '^sidecar/workspace/',
     may: adapter,
-    packages: ['diff', 'ignore', 'picomatch', 'valibot', 'yaml'],
+    packages: ['diff', 'ignore', 'picomatch', 'jsonc-parser', 'valibot', 'yaml'],
     node: system,
   },
   platform: { at: '^sidecar/platform/', may: adapter, node: [...system, 'net'] },

@@ -10,7 +10,7 @@ import { createRepository, temporaryFolder } from './repository.ts';
 
 const tools = ['shell', 'read', 'edit', 'write', 'search', 'skill', 'ask_user', 'spawn_agent', 'wait_agent'];
 
-const lookWith = (home: string | null) => createLook({ home, tools: () => tools });
+const lookWith = (home: string | null) => createLook({ home, tools: () => tools, serverFiles: () => [] });
 
 function write(folder: string, files: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(files)) {
@@ -88,6 +88,7 @@ test('profiles of Roost, Claude Code and GitHub Copilot, in order of precedence'
     description: 'Moves data',
     instructions: 'Move it.',
     tools: ['read', 'edit', 'shell', 'write'],
+    servers: [],
     isolation: 'worktree',
     model: 'anthropic/x',
     mode: 'edits',
@@ -98,6 +99,7 @@ test('profiles of Roost, Claude Code and GitHub Copilot, in order of precedence'
     description: 'Use it when: something is done',
     instructions: 'Judge.',
     tools: ['read', 'search'],
+    servers: [],
     isolation: 'readonly',
     model: null,
     mode: null,

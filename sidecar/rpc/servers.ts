@@ -1,0 +1,57 @@
+// Servers of tools (MCP) of a folder for clients: definitions, trust, state, and what each offers.
+
+import { wantedServers, type Knowledge, type Server, type Trusting } from '../core/knowledge.ts';
+import type { Offer } from '../core/offers.ts';
+import type { ServerList, ServerRow, ServerState } from '../protocol/server.ts';
+import type { OfferAnswer, Reads, ServerRef } from '../ports.ts';
+
+/** The servers' own side: processes and sockets. */
+export interface ServersNow {
+  status(hash: string): {
+    readonly status: ServerState;
+    readonly pid: number | null;
+    readonly problem: string | null;
+  };
+  /** Starts or reaches a server and asks what it offers. */
+  offer(server: ServerRef): Promise<OfferAnswer>;
+}
+
+export interface ServerQuestion {
+  readonly workspace: string;
+  readonly knowledge: Knowledge;
+  /** Start or reach all that are trusted, and ask them anew. */
+  readonly connect: boolean;
+}
+
+/** What `mcp/list` gives of a folder that was just looked at. */
+export async function serverList(
+  reads: Pick<Reads, 'trust' | 'offer'>,
+  now: ServersNow,
+  { workspace, knowledge, connect }: ServerQuestion,
+): Promise<ServerList> {
+  const trusting: Trusting = ({ hash, own }) => (own ? 'trusted' : (reads.trust(hash) ?? 'pending'));
+  const ground = { knowledge, trusting, offers: () => undefined };
+  const used = new Set(wantedServers({ servers: 'all' }, ground));
+  const rows = knowledge.servers.map(async (server): Promise<ServerRow> => {
+    const asked = connect && used.has(server) ? await now.offer({ ...server, workspace }) : null;
+    const { status: state, pid, problem } = now.status(server.hash);
+    const offer = asked?.kind === 'offer' ? asked.offer : reads.offer(server.hash);
+    const { name, label, path, hash, transport, line, given } = server;
+    const trust = trusting(server);
+    return {
+      ...{ name, label, path, hash, trust, hidden: trust === 'trusted' && !used.has(server) },
+      ...{ transport, line, given, state, pid },
+      problem: problem ?? (asked?.kind === 'failed' ? asked.message : null),
+      tools: offer === undefined ? null : toolsOf(offer),
+      dropped: offer?.dropped ?? [],
+    };
+  });
+  const files = new Set(knowledge.servers.map(fileOf));
+  const problems = knowledge.problems.filter(({ label }) => files.has(label) || /mcp\.json/.test(label));
+  return { workspace, servers: await Promise.all(rows), problems };
+}
+
+const fileOf = ({ label }: Server): string => label.split(': ')[0] ?? label;
+
+const toolsOf = ({ tools }: Offer): ServerRow['tools'] =>
+  tools.map(({ name, description, reading }) => ({ name, description, reading }));
