@@ -12,13 +12,8 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 import type { Discovery } from '../sidecar/protocol/discovery.ts';
 import { RoostError } from '../sidecar/protocol/errors.ts';
 import type { Frame } from '../sidecar/protocol/frame.ts';
-import type {
-  ClientNotifications,
-  EditorAbility,
-  MethodName,
-  Params,
-  Result,
-} from '../sidecar/protocol/methods.ts';
+import type { EditorAbility } from '../sidecar/protocol/editorMethods.ts';
+import type { ClientNotifications, MethodName, Params, Result } from '../sidecar/protocol/methods.ts';
 import type { Connection as ConnectionState } from '../sidecar/protocol/panel.ts';
 import { build, protocolVersion } from '../sidecar/protocol/version.ts';
 import { limits } from './limits.ts';

@@ -59,7 +59,7 @@ export class Ctx {
           const name = `${vscode.env.appName} ${vscode.workspace.name ?? ''}`.trim();
           return { name, workspaces: this.paths.real };
         },
-        can: ['buffers', 'secrets', 'reveal'],
+        can: ['buffers', 'secrets', 'reveal', 'languages'],
         editor: editorServices(this),
         log: this.log,
       }),

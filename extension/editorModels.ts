@@ -7,7 +7,8 @@
 
 import * as vscode from 'vscode';
 import type { LmEnding, LmMessage, LmPart, ModelOffer } from '../sidecar/protocol/editorModel.ts';
-import type { ClientNotifications, EditorMethods } from '../sidecar/protocol/methods.ts';
+import type { EditorMethods } from '../sidecar/protocol/editorMethods.ts';
+import type { ClientNotifications } from '../sidecar/protocol/methods.ts';
 import { editorProvider } from '../sidecar/protocol/settings.ts';
 import type { EditorHandlers } from './wire.ts';
 import { describe } from './log.ts';

@@ -3,8 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { EditorMethods } from '../sidecar/protocol/methods.ts';
+import type { EditorMethods } from '../sidecar/protocol/editorMethods.ts';
 import type { EditorModels } from './editorModels.ts';
+import { languageServices } from './languageServices.ts';
 import type { EditorHandlers } from './wire.ts';
 import { describe } from './log.ts';
 import type { Log } from './log.ts';
@@ -26,6 +27,7 @@ export function editorServices(parts: EditorParts): EditorHandlers {
       return Promise.resolve({ text: document?.isDirty === true ? document.getText() : null });
     },
     'editor/applyEdit': (params) => applyEdit(parts, params),
+    ...languageServices(parts.paths),
     'editor/secret': async ({ provider }) => {
       try {
         const key = await parts.secrets.key(provider);

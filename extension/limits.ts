@@ -42,6 +42,14 @@ export const limits = {
   worktreeRows: 50,
   /** Names of files that a question about bringing files back shows; a dialog stays on a small screen with these. */
   restoreNames: 12,
+  /** How long diagnostics of a file are waited for once a language server has read it; a clean file has none to wait for. */
+  diagnosticsMs: 2_000,
+  /** Servers report in bursts: when nothing has come for so long, what is there is the answer. */
+  diagnosticsCalmMs: 300,
+  /** How long a language server may take to start; that of TypeScript takes two seconds on two busy cores. */
+  languageStartMs: 10_000,
+  /** How often it is looked whether they are up, or quiet. */
+  diagnosticsLookMs: 50,
   /** Pause in typing before a quick pick asks again. */
   pickPauseMs: 120,
   /** Follows of one webview: its tree or transcript, its changes, and room for one being moved. */

@@ -15,7 +15,8 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 import { RoostError } from '../sidecar/protocol/errors.ts';
 import type { ErrorCode } from '../sidecar/protocol/errors.ts';
 import type { Frame } from '../sidecar/protocol/frame.ts';
-import type { EditorMethods, Notifications } from '../sidecar/protocol/methods.ts';
+import type { EditorMethods } from '../sidecar/protocol/editorMethods.ts';
+import type { Notifications } from '../sidecar/protocol/methods.ts';
 import { limits } from './limits.ts';
 import { describe } from './log.ts';
 
@@ -58,6 +59,12 @@ function serveEditor(wire: MessageConnection, editor: EditorHandlers): void {
   );
   wire.onRequest('editor/applyEdit', (params: EditorMethods['editor/applyEdit']['params']) =>
     editor['editor/applyEdit'](params),
+  );
+  wire.onRequest('editor/diagnostics', (params: EditorMethods['editor/diagnostics']['params']) =>
+    editor['editor/diagnostics'](params),
+  );
+  wire.onRequest('editor/locations', (params: EditorMethods['editor/locations']['params']) =>
+    editor['editor/locations'](params),
   );
   wire.onRequest('editor/secret', (params: EditorMethods['editor/secret']['params']) =>
     editor['editor/secret'](params),

@@ -8,7 +8,8 @@ import type { AgentRow, Budget, Isolation, Mode } from './agent.ts';
 import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.ts';
 import type { CheckpointPreview, CheckpointRestored, CheckpointRow } from './checkpoint.ts';
 import type { MoneyMethods } from './cost.ts';
-import type { LmEnding, LmMessage, LmTool, ModelOffer } from './editorModel.ts';
+import type { EditorAbility } from './editorMethods.ts';
+import type { ModelOffer } from './editorModel.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
 import type { AgentId, BlobId, CallId, ChangeId, CheckpointId, EntryId, RequestId, TurnId } from './ids.ts';
 import type { Entry, Outcome, Sender } from './entry.ts';
@@ -20,9 +21,6 @@ import type { ProviderSpec, ModelInfo } from './settings.ts';
 import type { TrashRow } from './trash.ts';
 import type { TreeWindow, TreeQuery } from './tree.ts';
 import type { WorktreeRemoved, WorktreeRow } from './worktree.ts';
-
-/** What an editor can be asked to do; a client names what it offers in `hello`. */
-export type EditorAbility = 'buffers' | 'secrets' | 'reveal';
 
 export type ClientKind = 'extension' | 'cli' | 'test' | 'bench';
 
@@ -448,39 +446,6 @@ export interface Methods extends MoneyMethods, ServerMethods {
   };
   /** Ends the sidecar once its queue is committed; turns go on when the next client starts one. */
   shutdown: { params: Record<string, never>; result: Record<string, never> };
-}
-
-/** Calls that the sidecar makes and a client with the ability answers. */
-export interface EditorMethods {
-  /** The text of an unsaved buffer, or null when the file is not open or is saved. */
-  'editor/readText': { params: { readonly path: string }; result: { readonly text: string | null } };
-  /** Replaces ranges of an open buffer as one undo step; refused when the buffer's text is not `expect` (its SHA-256, hex). */
-  'editor/applyEdit': {
-    params: {
-      readonly path: string;
-      readonly expect: string;
-      /** Offsets in UTF-16 units of the text that `editor/readText` gave, ascending, not touching. */
-      readonly edits: readonly { readonly start: number; readonly end: number; readonly text: string }[];
-    };
-    result: { readonly applied: boolean };
-  };
-  /** A provider's key and where it is valid; null when this client has none. Never stored (DESIGN §13). */
-  'editor/secret': {
-    params: { readonly provider: string };
-    result: { readonly key: string | null; readonly baseUrl?: string };
-  };
-  /** A page of the conversation of a request, before it is asked. `request` is a number of the sidecar's. */
-  'editor/modelPage': {
-    params: { readonly request: number; readonly messages: readonly LmMessage[] };
-    result: Record<string, never>;
-  };
-  /** Asks a model of the editor with the pages that came. Answers when the answer is complete; `editor/modelSaid` tells it meanwhile. */
-  'editor/modelAsk': {
-    params: { readonly request: number; readonly model: string; readonly tools: readonly LmTool[] };
-    result: LmEnding;
-  };
-  /** Gives a request up, before or after it was asked. */
-  'editor/modelDrop': { params: { readonly request: number }; result: Record<string, never> };
 }
 
 /** Notifications from a client. */

@@ -9,7 +9,8 @@ import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { EditorAbility, EditorMethods } from '../protocol/methods.ts';
+import type { Diagnostics, Locations } from '../protocol/language.ts';
+import type { EditorAbility, EditorMethods } from '../protocol/editorMethods.ts';
 import type { Clients } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
 import type { EditorMethod, Peer } from './peer.ts';
@@ -29,6 +30,14 @@ export interface Buffers {
 
 type Edits = EditorMethods['editor/applyEdit']['params']['edits'];
 
+/** What a window must be able to do to be asked. */
+const abilityFor = {
+  'editor/readText': 'buffers',
+  'editor/applyEdit': 'buffers',
+  'editor/diagnostics': 'languages',
+  'editor/locations': 'languages',
+} as const;
+
 export interface EditorsOptions {
   readonly warn: (message: string, fields: Readonly<Record<string, string | number>>) => void;
   /** A key came: it must not reach the log. */
@@ -38,7 +47,13 @@ export interface EditorsOptions {
   readonly secretMs?: number;
 }
 
-export class Editors implements Clients, Buffers {
+/** The language servers of the windows, for tools; null: no window that holds the file answers. */
+export interface Languages {
+  diagnostics(file: string, most: number): Promise<Diagnostics | null>;
+  locations(at: EditorMethods['editor/locations']['params']): Promise<Locations | null>;
+}
+
+export class Editors implements Clients, Buffers, Languages {
   readonly #options: EditorsOptions;
   /** Clients that said hello, each with the folders of its window. */
   readonly #folders = new Map<Peer, Set<string>>();
@@ -84,6 +99,14 @@ export class Editors implements Clients, Buffers {
     return answer !== null;
   }
 
+  diagnostics(file: string, most: number): Promise<Diagnostics | null> {
+    return this.#askInTurn('editor/diagnostics', { path: file, most }, () => true);
+  }
+
+  locations(at: EditorMethods['editor/locations']['params']): Promise<Locations | null> {
+    return this.#askInTurn('editor/locations', at, () => true);
+  }
+
   secret(
     provider: string,
     post: (key: { readonly key: string; readonly baseUrl?: string } | null) => void,
@@ -114,18 +137,19 @@ export class Editors implements Clients, Buffers {
   }
 
   /** Asks one window after the other until one gives what is wanted; null when none does. */
-  async #askInTurn<M extends 'editor/readText' | 'editor/applyEdit'>(
+  async #askInTurn<M extends keyof typeof abilityFor>(
     method: M,
     params: EditorMethods[M]['params'],
     wanted: (answer: Answer<M>) => boolean,
   ): Promise<Answer<M> | null> {
     const { path: file } = params;
-    const withinMs = this.#options.editorMs ?? limits.editorMs;
+    const ability = abilityFor[method];
+    const withinMs = this.#options.editorMs ?? (ability === 'buffers' ? limits.editorMs : limits.languageMs);
     // A folder on a dead mount may take for ever; it is not waited for longer than a window.
     if (this.#resolving.size !== 0) {
       await Promise.race([Promise.all(this.#resolving), sleep(withinMs, undefined, { ref: false })]);
     }
-    const windows = this.#ableTo('buffers')
+    const windows = this.#ableTo(ability)
       .filter((peer) => [...(this.#folders.get(peer) ?? [])].some((folder) => holds(folder, file)))
       .sort((a, b) => b.usedMs - a.usedMs);
     for (const peer of windows) {

@@ -15,7 +15,8 @@ import {
 } from 'vscode-jsonrpc/node';
 
 import { errorNumber, RoostError, type ErrorCode } from '../protocol/errors.ts';
-import type { EditorMethods, Params } from '../protocol/methods.ts';
+import type { EditorMethods } from '../protocol/editorMethods.ts';
+import type { Params } from '../protocol/methods.ts';
 import { limits } from '../runtime/limits.ts';
 import { BoundedReader, DirectWriter } from './framing.ts';
 import { validateAnswer } from './validate.ts';

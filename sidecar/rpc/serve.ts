@@ -16,7 +16,7 @@ import type { ClientEvent, Reply, RuntimeMethod } from '../runtime/event.ts';
 import type { Host } from '../runtime/host.ts';
 import { limits } from '../runtime/limits.ts';
 import { createAnswers } from './answers.ts';
-import { Editors, type Buffers } from './editor.ts';
+import { Editors, type Buffers, type Languages } from './editor.ts';
 import { EditorModels } from './editorModels.ts';
 import { Follows } from './follow.ts';
 import { checkHello } from './hello.ts';
@@ -82,6 +82,8 @@ export interface Server {
   readonly clients: Clients;
   /** For tools and review: what editors have open. */
   readonly buffers: Buffers;
+  /** For tools: the language servers of editors. */
+  readonly languages: Languages;
   /** For models: those that editors lend. */
   readonly models: EditorModels;
   /** Takes a new connection. */
@@ -109,6 +111,7 @@ export function createServer(options: ServerOptions): Server {
     publish: server.publish(),
     clients: server.editors,
     buffers: server.editors,
+    languages: server.editors,
     models: server.models,
     accept: (socket) => server.accept(socket),
     clientCount: () => server.peers.size,

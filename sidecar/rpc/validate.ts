@@ -11,7 +11,8 @@ import * as ids from '../protocol/ids.ts';
 import type { Channel } from '../protocol/frame.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { LmEnding, LmPart, ModelOffer } from '../protocol/editorModel.ts';
-import type { ClientNotifications, EditorMethods, MethodName, Methods, Params } from '../protocol/methods.ts';
+import type { EditorMethods } from '../protocol/editorMethods.ts';
+import type { ClientNotifications, MethodName, Methods, Params } from '../protocol/methods.ts';
 import type { TreeQuery } from '../protocol/tree.ts';
 import { limits } from '../runtime/limits.ts';
 
@@ -96,7 +97,7 @@ const hello: Schema<Params<'hello'>> = v.object({
   build: name,
   nonce: v.pipe(v.string(), v.maxLength(200)),
   client: v.object({ kind: v.picklist(['extension', 'cli', 'test', 'bench']), name }),
-  can: v.pipe(v.array(v.picklist(['buffers', 'secrets', 'reveal'])), v.maxLength(8)),
+  can: v.pipe(v.array(v.picklist(['buffers', 'secrets', 'reveal', 'languages'])), v.maxLength(8)),
   workspaces: v.pipe(v.array(name), v.maxLength(100)),
   call: v.exactOptional(call),
 });
@@ -291,12 +292,33 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   shutdown: nothing,
 };
 
+const codePosition = v.strictObject({ line: count, character: count });
+const codeRange = v.strictObject({ start: codePosition, end: codePosition });
+
 type EditorResults = { readonly [M in keyof EditorMethods]: Schema<EditorMethods[M]['result']> };
 
 /** What a client may answer when it is asked. Longer texts than a message may have do not arrive at all. */
 export const editorResults: EditorResults = {
   'editor/readText': v.strictObject({ text: v.nullable(v.string()) }),
   'editor/applyEdit': v.strictObject({ applied: v.boolean() }),
+  'editor/diagnostics': v.strictObject({
+    diagnostics: v.array(
+      v.strictObject({
+        path: v.string(),
+        range: codeRange,
+        severity: v.picklist([1, 2, 3, 4]),
+        message: v.string(),
+        source: v.nullable(v.string()),
+        code: v.nullable(v.string()),
+      }),
+    ),
+    more: count,
+    unseen: v.boolean(),
+  }),
+  'editor/locations': v.strictObject({
+    locations: v.array(v.strictObject({ path: v.string(), range: codeRange, text: v.nullable(v.string()) })),
+    more: count,
+  }),
   'editor/secret': v.strictObject({
     key: v.nullable(v.pipe(v.string(), v.maxLength(limits.nameChars))),
     baseUrl: v.exactOptional(name),

@@ -210,6 +210,8 @@ export const limits = {
   goodbyeMs: 500,
   /** An editor that has not said by then what is in a buffer counts as not there: the file on disk is used. */
   editorMs: 2_000,
+  /** Language servers that have not answered by then are not waited for: one that loads a project takes ten seconds and more. */
+  languageMs: 20_000,
   /** A client that has not given a key by then has none; long, because a keychain may ask the person first. */
   secretMs: 20_000,
 
@@ -534,13 +536,6 @@ export const limits = {
   serverErrorBytes: 4 * 1024,
   /** Calls of one server at a time; more wait in order. Servers of one process do one thing at a time anyway. */
   serverCalls: 16,
-  /** Records of servers of a sidecar that was killed, looked at by the next one; four lives of all that may run. */
-  serverRecords: 128,
-  /** Files of results (images, sounds, binary resources) that are kept, and bytes of one. The oldest goes; a larger is named only. */
-  receivedFiles: 500,
-  receivedBytes: 6 * 1024 * 1024,
-  /** Resources of a server that are listed in one answer. The rest is counted, and read by its address all the same. */
-  resourcesListed: 200,
   /** Items of a result that are looked at. The rest is counted. */
   resultItems: 1_000,
 
@@ -586,6 +581,9 @@ export const limits = {
   lineBytes: 2_000,
   /** Entries of a directory that are listed. */
   directoryEntries: 500,
+  /** Errors and warnings, and places of a name, that one answer shows; the rest is a count. As many fit 8 KB. */
+  diagnosticsShown: 50,
+  locationsShown: 50,
   /** Matching lines of one search, and how long it may take; then what was found is told, and that it is not all. */
   searchMatches: 200,
   searchMs: 20_000,

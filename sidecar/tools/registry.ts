@@ -13,6 +13,8 @@ import type { Witness } from '../workspace/witness.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import type { ShellKind } from './command/script.ts';
 import { createEdit, createWrite } from './edit.ts';
+import { createLanguageTools, noLanguages } from './language.ts';
+import type { Languages } from './language.ts';
 import { createRead } from './read.ts';
 import { createSearch } from './search.ts';
 import { commandsOf, createShell } from './shell.ts';
@@ -32,6 +34,8 @@ export interface ToolsOptions {
   readonly environment: () => Readonly<Record<string, string>>;
   /** Unsaved text of editors. */
   readonly buffers: Buffers;
+  /** Language servers of editors; when not given nobody answers for them. */
+  readonly languages?: Languages;
   /** Shared with the Review port. */
   readonly locks: Locks;
   readonly witness: Witness;
@@ -63,6 +67,7 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     createWrite({ buffers, worktrees, locks, wrote, runner }),
     createSearch({ worktrees, ripgrep: options.ripgrep }),
     createSkill(),
+    ...createLanguageTools({ languages: options.languages ?? noLanguages, buffers, worktrees }),
   ];
   const byName = new Map(tools.map((tool) => [tool.spec.name, tool]));
   const { servers } = options;

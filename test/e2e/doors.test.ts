@@ -1,11 +1,14 @@
 // What a person meets on the way to a first agent: a workspace that is not trusted, no model, a model that is a
 // script. Each says what is the matter and what to do, nothing runs before it may, and no script passes for an AI.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { after, before } from 'node:test';
 import { startFixture } from '../fixtures/provider/server.ts';
 import type { Fixture } from '../fixtures/provider/server.ts';
+import { root } from '../support/tool.ts';
 import { chapters } from './chapters.ts';
 import { demoScript } from './demo.ts';
 import { startVSCode } from './harness.ts';
@@ -35,6 +38,7 @@ after(async () => {
 });
 
 const store = (): string => path.join(vscode.root, 'home/.local/share/roost');
+const script = (): string => path.join(vscode.root, 'demo.json');
 const onDisk = (file: string): string => readFileSync(path.join(vscode.workspace, file), 'utf8');
 
 chapter('in a workspace that is not trusted nothing runs, and the view says why', async () => {
@@ -96,10 +100,9 @@ chapter('a model without a key is not asked: the key is, and what was typed is k
 });
 
 chapter('a scripted model is labelled wherever it shows', async () => {
-  const script = path.join(vscode.root, 'demo.json');
-  writeFileSync(script, demoScript());
+  writeFileSync(script(), demoScript());
   vscode.change({
-    'roost.providers': [{ name: 'scripted', dialect: 'scripted', baseUrl: script }],
+    'roost.providers': [{ name: 'scripted', dialect: 'scripted', baseUrl: script() }],
     'roost.model': 'scripted/demo',
   });
   await workbench.open(vscode.pageUrl);
@@ -160,5 +163,47 @@ chapter('files go back to how they were before the first agent wrote, and forth 
     existsSync(path.join(vscode.workspace, 'test/words.test.js')),
   );
   await until('all of them', () => files.every((file, index) => onDisk(file) === written[index]));
+});
+
+chapter('agents ask the language servers of the window', async () => {
+  const file = 'src/wrong.ts';
+  writeFileSync(
+    path.join(vscode.workspace, file),
+    "import { greeting } from './greeting';\n\nexport const count: number = greeting('you');\n",
+  );
+  const symbol = { find: 'references', path: 'src/greeting.ts', line: 1, symbol: 'greeting' };
+  const steps = [
+    [{ call: 'diagnostics', input: { path: file } }],
+    [{ call: 'symbol', input: symbol }],
+    [{ text: 'That is what the editor says.' }],
+  ];
+  const rules = steps.map((say, index) => ({ task: 'Ask the editor', round: index + 1, say }));
+  writeFileSync(script(), JSON.stringify({ rules }));
+  await workbench.openFile(file);
+  await workbench.command('Roost: New Agent');
+  await workbench.answer('Ask the editor');
+  await workbench.panel.getByText('That is what the editor says.').waitFor();
+  const results = resultsOf('ask-the-editor');
+  assert.match(
+    results.at(-2) ?? '',
+    /src\/wrong\.ts:3:14 error \(ts 2322\): Type 'string' is not assignable/,
+  );
+  assert.match(results.at(-1) ?? '', /src\/greeting\.ts:1.*\n(.*\n)*.*src\/wrong\.ts:3/);
   assert.deepEqual(workbench.outside, []);
 });
+
+/** What the tools of an agent have said, in order. */
+function resultsOf(agent: string): string[] {
+  const cli = path.join(root, 'dist', 'cli.cjs');
+  const env = { ...process.env, ROOST_STORE: store() };
+  const lines = execFileSync(process.execPath, [cli, 'follow', agent, '--once'], {
+    env,
+    encoding: 'utf8',
+    windowsHide: true,
+  });
+  return lines
+    .split('\n')
+    .filter(Boolean)
+    .map((each): { body?: { kind: string; text: string } } => JSON.parse(each))
+    .flatMap(({ body }) => (body?.kind === 'result' ? [body.text] : []));
+}

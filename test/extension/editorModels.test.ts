@@ -142,7 +142,9 @@ async function wired(t: TestContext): Promise<Wired> {
     said: (said: ClientNotifications['editor/modelSaid']) =>
       void wire.sendNotification('editor/modelSaid', said).catch(() => undefined),
   });
-  const others = ['editor/readText', 'editor/applyEdit', 'editor/secret'];
+  const others = ['readText', 'applyEdit', 'secret', 'diagnostics', 'locations'].map(
+    (name) => `editor/${name}`,
+  );
   const unused = Object.fromEntries(others.map((name) => [name, () => Promise.resolve({})]));
   const wire = openWire(socket, {
     editor: { ...(unused as unknown as EditorHandlers), ...models.handlers },

@@ -22,8 +22,12 @@ import type { ErrorCode } from '../../sidecar/protocol/errors.ts';
 import type { Frame } from '../../sidecar/protocol/frame.ts';
 import { build, protocolVersion } from '../../sidecar/protocol/version.ts';
 
-/** A window that lends no models of its editor. */
-export const noModels: Pick<EditorHandlers, 'editor/modelPage' | 'editor/modelAsk' | 'editor/modelDrop'> = {
+type Unasked = 'editor/readText' | 'editor/applyEdit' | 'editor/secret';
+
+/** A window that lends no models of its editor, and whose language servers say nothing. */
+export const noModels: Omit<EditorHandlers, Unasked> = {
+  'editor/diagnostics': () => Promise.resolve({ diagnostics: [], more: 0, unseen: false }),
+  'editor/locations': () => Promise.resolve({ locations: [], more: 0 }),
   'editor/modelPage': () => Promise.resolve({}),
   'editor/modelAsk': () => Promise.resolve({ kind: 'error', code: 'NoPermissions', message: 'none' }),
   'editor/modelDrop': () => Promise.resolve({}),

@@ -123,3 +123,44 @@ test('a key is asked of everybody who offers secrets; the first that has it wins
     'each who offers wakes those who wait',
   );
 });
+
+test('language servers are asked in the window that holds the file; nonsense, or no such window, is no answer', async (t) => {
+  const rig = await Rig.open(t);
+  const { languages } = rig.server;
+  assert.equal(await languages.diagnostics('/w/a.ts', 5), null);
+  const client = await rig.stranger();
+  const range = { start: { line: 0, character: 1 }, end: { line: 0, character: 2 } };
+  const wrong = {
+    path: '/w/a.ts',
+    range,
+    severity: 1,
+    message: 'wrong',
+    source: 'ts',
+    code: '2322',
+  } as const;
+  const asked: unknown[] = [];
+  client.answers('editor/diagnostics', (params) => {
+    asked.push(params);
+    return { diagnostics: [wrong], more: 3, unseen: true };
+  });
+  client.answers('editor/locations', (params) => {
+    asked.push(params);
+    return { locations: [{ path: '/w/b.ts', range, text: null }], more: 0 };
+  });
+  await client.hello({ can: ['languages'], workspaces: ['/w'] });
+  assert.deepEqual(await languages.diagnostics('/w/a.ts', 5), {
+    diagnostics: [wrong],
+    more: 3,
+    unseen: true,
+  });
+  const at = { path: '/w/a.ts', position: range.start, find: 'references', most: 5 } as const;
+  assert.deepEqual((await languages.locations(at))?.locations[0]?.path, '/w/b.ts');
+  assert.deepEqual(asked, [{ path: '/w/a.ts', most: 5 }, at]);
+  assert.equal(await languages.diagnostics('/elsewhere/a.ts', 5), null);
+  client.rpc.onRequest('editor/diagnostics', () => ({
+    diagnostics: [{ ...wrong, severity: 9 }],
+    more: 0,
+    unseen: false,
+  }));
+  assert.equal(await languages.diagnostics('/w/a.ts', 5), null);
+});
