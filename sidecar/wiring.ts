@@ -80,7 +80,7 @@ export function wire(options: WireOptions): Wired {
   });
   const scout = createScout(store.store, () => tools.specs);
   const environment = commandsOf(options);
-  const servers = createServers({ environment, clients: server.clients, log, host: () => host });
+  const servers = createServers({ directory, environment, clients: server.clients, log, host: () => host });
   const folders = foldersOf(options, store.reads, server.buffers);
   const { review, trees } = folders;
   const tools = createTools({
@@ -174,6 +174,7 @@ function createScout(store: Store, specs: () => readonly ToolSpec[]): Scout & { 
 }
 
 interface ServerParts {
+  readonly directory: string;
   readonly environment: () => Readonly<Record<string, string>>;
   readonly clients: Clients;
   readonly log: Log;
@@ -181,8 +182,9 @@ interface ServerParts {
 }
 
 /** Servers of tools; what they offer goes to the runtime. */
-function createServers({ environment, clients, log, host }: ServerParts): Pool {
+function createServers({ directory, environment, clients, log, host }: ServerParts): Pool {
   return new Pool({
+    directory,
     environment,
     surroundings: { home: os.homedir(), env: process.env, input: (id) => inputOf(clients, id) },
     offered: (server, offer) => host().post({ kind: 'offered', server, answer: { kind: 'offer', offer } }),

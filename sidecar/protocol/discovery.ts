@@ -76,7 +76,7 @@ export function defaultStore({ platform, env, home }: Surroundings): string {
 export function sidecarEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
-  const steering = /^(ELECTRON_|VSCODE_|NODE_OPTIONS$|npm_|APPIMAGE$|APPDIR$|ARGV0$|OWD$)/i;
+  const steering = /^(ELECTRON_|VSCODE_|NODE_OPTIONS$|ROOST_SERVER$|npm_|APPIMAGE$|APPDIR$|ARGV0$|OWD$)/i;
   const kept = Object.entries(env).filter(([name]) => !steering.test(name));
   return {
     ...Object.fromEntries(kept),

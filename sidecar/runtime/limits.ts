@@ -536,6 +536,13 @@ export const limits = {
   serverErrorBytes: 4 * 1024,
   /** Calls of one server at a time; more wait in order. Servers of one process do one thing at a time anyway. */
   serverCalls: 16,
+  /** Records of servers of a sidecar that was killed, looked at by the next one; four lives of all that may run. */
+  serverRecords: 128,
+  /** Files of results (images, sounds, binary resources) that are kept, and bytes of one. The oldest goes; a larger is named only. */
+  receivedFiles: 500,
+  receivedBytes: 6 * 1024 * 1024,
+  /** Resources of a server that are listed in one answer. The rest is counted, and read by its address all the same. */
+  resourcesListed: 200,
   /** Items of a result that are looked at. The rest is counted. */
   resultItems: 1_000,
 

@@ -92,3 +92,32 @@ test('SIGKILL while a server’s tool runs: the call is unknown and was made onc
   assert.match(results(ended.lines)[0] ?? '', /^unknown: unknown: Roost ended while the call ran/);
   assert.equal(fs.readFileSync(notes, 'utf8'), 'once\n');
 });
+
+test('servers that outlive a SIGKILL of the sidecar are ended by the next one, with what they started', async (t) => {
+  const store = new Store(t, []);
+  const pids = path.join(store.workspace, 'pids');
+  const servers = { odd: { command: process.execPath, args: [odd, 'stubborn', pids] } };
+  fs.writeFileSync(path.join(store.workspace, '.mcp.json'), JSON.stringify({ mcpServers: servers }));
+  await store.lines('trust', '--allow', '--workspace', store.workspace);
+  const [row] = await store.lines('mcp', '--connect', '--workspace', store.workspace);
+  const running = [Number(row?.['pid']), Number(fs.readFileSync(pids, 'utf8'))];
+  t.after(() => running.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')));
+  await store.kill();
+  assert.deepEqual(running.filter(isAlive), running);
+  await store.lines('mcp', '--workspace', store.workspace);
+  await until('both have ended', () => running.filter(isAlive).length === 0, 15_000);
+  await until(
+    'nothing is written down of them',
+    () => fs.readdirSync(path.join(store.directory, 'servers')).length === 0,
+  );
+});
+
+/** Runs, and is not only waiting for whoever has it as a child now to look at its end. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^\d+ \(.*\) Z/.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

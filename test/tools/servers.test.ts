@@ -3,14 +3,26 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
 import net from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { OfferAnswer, ServerRef, ToolJob, ToolOutcome } from '../../sidecar/ports.ts';
 import type { Offer } from '../../sidecar/core/offers.ts';
 import type { JsonObject } from '../../sidecar/protocol/json.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
+import { receivedIn } from '../../sidecar/tools/mcp/result.ts';
 import { Pool, type PoolOptions } from '../../sidecar/tools/mcp/pool.ts';
 import { serverHash, serversIn } from '../../sidecar/workspace/serverFile.ts';
 import { until } from '../rpc/rig.ts';
@@ -43,6 +55,9 @@ interface How {
   readonly cancel: Promise<unknown>;
 }
 
+// A server that failed is tried again after this: a second of the product's, which nobody here needs to see.
+Object.assign(limits, { serverRetryFirstMs: 200 });
+
 /** A place whose workspace defines these servers, as `.mcp.json`. */
 function bench(t: TestContext, servers: JsonObject, change: Partial<PoolOptions> = {}): Bench {
   const offered: Offer[] = [];
@@ -52,6 +67,7 @@ function bench(t: TestContext, servers: JsonObject, change: Partial<PoolOptions>
     surroundings: { home: '/', env: process.env, input: () => Promise.resolve(null) },
     offered: (_server, offer) => void offered.push(offer),
     hide: (secret) => void hidden.push(secret),
+    directory: temporaryDirectory(t),
     ...change,
   });
   t.after(() => pool.close());
@@ -87,6 +103,12 @@ function bench(t: TestContext, servers: JsonObject, change: Partial<PoolOptions>
   };
 }
 
+function temporaryDirectory(t: TestContext): string {
+  const directory = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'roost-servers-')));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -99,7 +121,7 @@ const isAlive = (pid: number): boolean => {
 const lines = (file: string): string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
 
-test('the reference servers: tools are listed and called, errors are told, images are named', async (t) => {
+test('the reference servers: tools are listed and called, errors are told, images are kept, resources are read', async (t) => {
   const { offer, call, workspace } = bench(t, {
     everything: { command: process.execPath, args: [reference('everything'), 'stdio'] },
     files: { command: process.execPath, args: [reference('filesystem'), '${workspaceFolder}'] },
@@ -116,16 +138,29 @@ test('the reference servers: tools are listed and called, errors are told, image
   ]);
   assert.ok(everything.kind === 'offer' && files.kind === 'offer' && memory.kind === 'offer');
   assert.ok(everything.offer.tools.some((tool) => tool.name === 'echo' && tool.reading));
+  assert.ok(everything.offer.tools.some((tool) => tool.name === 'read_resource' && tool.reading));
   assert.ok(files.offer.tools.some((tool) => tool.name === 'write_file' && !tool.reading));
+  assert.ok(!files.offer.tools.some((tool) => tool.name === 'read_resource'));
 
   assert.deepEqual(await call('everything', 'echo', { message: 'hi' }), { status: 'ok', text: 'Echo: hi' });
   const wrong = await call('everything', 'get-sum', { a: 'x' });
   assert.equal(wrong.status, 'error');
   assert.match(wrong.text, /Invalid arguments for tool get-sum/);
-  assert.match(
-    (await call('everything', 'get-tiny-image')).text,
-    /\[image, image\/png, \d+ bytes: not shown\]/,
+  const image = await call('everything', 'get-tiny-image');
+  const [, sizeBytes, file] = /\[image, image\/png, (\d+) bytes: kept in (.*)\]/.exec(image.text) ?? [];
+  assert.deepEqual(
+    readFileSync(file ?? '')
+      .subarray(1, 4)
+      .toString(),
+    'PNG',
   );
+  assert.equal(readFileSync(file ?? '').length, Number(sizeBytes));
+  const listed = await call('everything', 'read_resource', {}, { reading: true });
+  const uri = /^\S+/.exec(listed.text)?.[0] ?? '';
+  const read = await call('everything', 'read_resource', { uri }, { reading: true });
+  assert.ok(read.status === 'ok' && read.text.startsWith(`[resource ${uri}`), read.text);
+  const none = await call('everything', 'read_resource', { uri: 'none://x' }, { reading: true });
+  assert.equal(none.status, 'error');
   assert.match((await call('everything', 'nothing')).text, /nothing/);
 
   const written = path.join(workspace, 'made.txt');
@@ -313,6 +348,42 @@ test('values of a definition that are secrets reach the server, and are named to
   // What the sidecar was started with is not the server's business.
   const own = ['ROOST_STORE', 'NODE_OPTIONS'].filter((name) => Reflect.has(env, name));
   assert.deepEqual(own, []);
+});
+
+test('of files that results held the newest are kept, and a large one is only named', async (t) => {
+  const { receivedFiles, receivedBytes } = limits;
+  Object.assign(limits, { receivedFiles: 2, receivedBytes: 10 });
+  t.after(() => Object.assign(limits, { receivedFiles, receivedBytes }));
+  const directory = path.join(temporaryDirectory(t), 'received');
+  const received = receivedIn(directory);
+  const keep = (text: string) => received(Buffer.from(text).toString('base64'), 'image/../x');
+  const [a, b] = [await keep('a'), await keep('b')];
+  assert.ok(typeof a !== 'string' && typeof b !== 'string');
+  utimesSync(a.path, 1, 1);
+  assert.match(a.path, /received.[0-9a-f]{16}\.bin$/);
+  await keep('b');
+  assert.deepEqual(readdirSync(directory).length, 2);
+  const c = await keep('c');
+  assert.ok(typeof c !== 'string');
+  assert.deepEqual(readdirSync(directory).sort(), [b, c].map((each) => path.basename(each.path)).sort());
+  assert.equal(await keep('more than ten'), 'larger than 10 bytes');
+});
+
+test('a server that wants a sign-in: what to do is said', async (t) => {
+  const server = createServer((_request, response) => void response.writeHead(401).end('who are you?'));
+  t.after(() => server.close());
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+  const { offer } = bench(t, { web: { type: 'http', url: `http://127.0.0.1:${port}/mcp` } });
+  const answer = await offer('web');
+  assert.match(
+    answer.kind === 'failed' ? answer.message : '',
+    /wants a sign-in \(HTTP 401\).*"Authorization": "Bearer \$\{input:NAME\}"/,
+  );
 });
 
 test('a definition that changed since it was trusted is not started (case 219)', async (t) => {

@@ -64,6 +64,21 @@ async function startOf(pid: number): Promise<string | null> {
   });
 }
 
+/** The mark of a child that has just been started, without asking the system where that takes a process. */
+export function markOf(pid: number): ProcessMark {
+  const stat = process.platform === 'linux' ? statNow(pid) : '';
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { pid, start: fields[19] ?? '-', bootId: bootId() };
+}
+
+function statNow(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return ''; // it has ended already
+  }
+}
+
 /** Sends a signal (0: only looks); false when there is no such process or group. A negative pid is a group. */
 export function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {

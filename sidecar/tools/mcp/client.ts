@@ -24,13 +24,25 @@ import type { Json, JsonObject } from '../../protocol/json.ts';
 import { build } from '../../protocol/version.ts';
 import { limits } from '../../runtime/limits.ts';
 import type { ServerStart } from '../../workspace/serverFile.ts';
+import { isObject } from '../tool.ts';
 import { ServerProblem, type CallOptions, type Connection, type ConnectionEvents } from './connection.ts';
 import { GroupTransport } from './groupTransport.ts';
+import type { ServerRecord } from './strays.ts';
+
+/** Of servers that have resources: results name them by their addresses, and a model must be able to read them. */
+const resourceTool = {
+  name: 'read_resource',
+  description: 'Reads a resource of this server by its uri. Without a uri it lists the resources there are.',
+  inputSchema: { type: 'object', properties: { uri: { type: 'string' } } },
+  annotations: { readOnlyHint: true },
+};
 
 export interface ConnectOptions {
   readonly start: ServerStart;
   /** The environment that a server is started with, besides its own variables. */
   readonly env: Readonly<Record<string, string>>;
+  /** What is written down of a server that is a process; null: nothing. */
+  readonly record: ServerRecord | null;
   /** The folder that the server is told it may work in; null: none. */
   readonly folder: string | null;
   /** Aborted when this process ends: a server that is still greeted is told to end, and not waited for. */
@@ -63,12 +75,13 @@ class Connecting implements Connection {
   #greeted = false;
   #closed = false;
   #looking = false;
+  #readsResources = false;
 
-  constructor({ start, env, folder, events }: ConnectOptions) {
+  constructor({ start, env, record, folder, events }: ConnectOptions) {
     this.#events = events;
     const transport =
       start.kind === 'stdio'
-        ? new GroupTransport({ ...start, env: { ...env, ...start.env } })
+        ? new GroupTransport({ ...start, record, env: { ...env, ...start.env } })
         : httpTransport(start);
     this.#transport = transport;
     this.#group = transport instanceof GroupTransport ? transport : null;
@@ -121,22 +134,37 @@ class Connecting implements Connection {
       if (typeof nextCursor !== 'string' || nextCursor === cursor) break;
       cursor = nextCursor;
     }
-    return tools;
+    const isTaken = tools.some((tool) => isObject(tool) && tool['name'] === resourceTool.name);
+    this.#readsResources = !isTaken && this.#client.getServerCapabilities()?.resources !== undefined;
+    return this.#readsResources ? [...tools, resourceTool] : tools;
   }
 
   call(tool: string, input: JsonObject, { signal, progress }: CallOptions): Promise<JsonObject> {
-    return this.#request(
-      'tools/call',
-      { name: tool, arguments: input },
-      {
-        signal,
-        timeout: limits.serverCallMs,
-        resetTimeoutOnProgress: true,
-        maxTotalTimeout: limits.serverCallLongestMs,
-        onprogress: ({ progress: done, total, message }) =>
-          progress(message ?? (total === undefined ? `${done}` : `${done} of ${total}`)),
-      },
-    );
+    const options: RequestOptions = {
+      signal,
+      timeout: limits.serverCallMs,
+      resetTimeoutOnProgress: true,
+      maxTotalTimeout: limits.serverCallLongestMs,
+      onprogress: ({ progress: done, total, message }) =>
+        progress(message ?? (total === undefined ? `${done}` : `${done} of ${total}`)),
+    };
+    if (!this.#readsResources || tool !== resourceTool.name)
+      return this.#request('tools/call', { name: tool, arguments: input }, options);
+    const { uri } = input;
+    if (typeof uri === 'string') return this.#request('resources/read', { uri }, options);
+    return this.#listResources(options);
+  }
+
+  async #listResources(options: RequestOptions): Promise<JsonObject> {
+    const { resources, nextCursor } = await this.#request('resources/list', {}, options);
+    const all = Array.isArray(resources) ? resources : [];
+    const lines = all
+      .slice(0, limits.resourcesListed)
+      .map((each) => (isObject(each) ? [each['uri'], each['name'], each['description']] : [each]))
+      .map((words) => words.filter((word) => typeof word === 'string').join('  '));
+    const isMore = lines.length < all.length || typeof nextCursor === 'string';
+    const text = [...lines, ...(isMore ? ['[there are more]'] : [])].join('\n');
+    return { content: [{ type: 'text', text: text === '' ? 'There are none.' : text }] };
   }
 
   close(): Promise<void> {
@@ -233,6 +261,6 @@ function plainly(error: unknown): string {
   const cause: unknown = error.cause;
   const because = cause instanceof Error ? `: ${cause.message}` : '';
   if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403))
-    return `it wants a sign-in (HTTP ${error.code}); put a token into its "headers"`;
+    return `it wants a sign-in (HTTP ${error.code}), and Roost does not sign in to servers by itself. Get a token there and put it into the "headers" of its definition, such as "Authorization": "Bearer \${input:NAME}" with the key set as "input:NAME"`;
   return `${error.message}${because}`.replace(/^MCP error -?\d+: /, '');
 }

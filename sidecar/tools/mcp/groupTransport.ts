@@ -9,8 +9,11 @@ import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/s
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { limits } from '../../runtime/limits.ts';
+import type { ServerRecord } from './strays.ts';
 
 export interface GroupStart {
+  /** What is written down of it while it runs. */
+  readonly record: ServerRecord | null;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -51,10 +54,10 @@ export class GroupTransport implements Transport {
   }
 
   start(): Promise<void> {
-    const { command, args, env, directory } = this.#start;
+    const { command, args, env, directory, record } = this.#start;
     const child = spawn(command, args, {
       cwd: directory,
-      env,
+      env: { ...env, ...record?.mark },
       // A group of its own; on Windows there is none, and a detached child would get a console window.
       detached: process.platform !== 'win32',
       // `npx` is a script there, and scripts only start by way of a shell.
@@ -67,6 +70,9 @@ export class GroupTransport implements Transport {
       child.once('close', (code, signal) => {
         this.#exit = signal === null ? `it ended with exit code ${code ?? 0}` : `it was ended by ${signal}`;
         this.#child = null;
+        // What it started and left behind has nobody to talk to any more.
+        this.#killGroup(child, 'SIGKILL');
+        record?.ended();
         resolve();
         this.onclose?.();
       });
@@ -78,9 +84,13 @@ export class GroupTransport implements Transport {
     child.stdout.on('error', (error) => this.onerror?.(error));
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
     return new Promise((resolve, reject) => {
-      child.once('spawn', resolve);
+      child.once('spawn', () => {
+        if (child.pid !== undefined) record?.started(child.pid);
+        resolve();
+      });
       child.once('error', (error) => {
         this.#child = null;
+        record?.ended();
         reject(error);
       });
     });

@@ -15,6 +15,8 @@ import { limits } from '../../runtime/limits.ts';
 import { messageOf } from '../../workspace/files.ts';
 import { readStart, type Surroundings } from '../../workspace/serverFile.ts';
 import { problemOf, ServerProblem, type CallOptions, type Connection } from './connection.ts';
+import { receivedIn, type Received } from './result.ts';
+import { Strays } from './strays.ts';
 
 export interface PoolOptions {
   /** The environment of servers, besides their own variables. */
@@ -24,6 +26,8 @@ export interface PoolOptions {
   readonly offered: (server: string, offer: Offer) => void;
   /** A value that must not reach a log or a transcript. */
   readonly hide: (secret: string) => void;
+  /** Directory of the records of processes and of what results held; null: nothing is kept. */
+  readonly directory: string | null;
   /** For tests. */
   readonly idleMs?: number;
   readonly startMs?: number;
@@ -62,9 +66,21 @@ export class Pool {
   #sweep: NodeJS.Timeout | null = null;
   #closed = false;
   readonly #ending = new AbortController();
+  readonly #strays: Strays | null;
+  /** What a sidecar that was killed left has ended: two of one server may not work on the same files. */
+  readonly swept: Promise<number>;
+  /** Keeps what no model is shown. */
+  readonly received: Received;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    const { directory } = options;
+    this.#strays = directory === null ? null : new Strays(path.join(directory, 'servers'));
+    this.received =
+      directory === null
+        ? () => Promise.resolve('there is no place for it')
+        : receivedIn(path.join(directory, 'received'));
+    this.swept = this.#strays?.sweep() ?? Promise.resolve(0);
   }
 
   /** What a server offers; within limits.serverStartMs, whatever the server does. Never rejects. */
@@ -178,7 +194,7 @@ export class Pool {
     const refusal = this.#refusal(server);
     if (refusal !== null) return Promise.reject(new ServerProblem('notSent', refusal));
     const pauseMs = server.problem === null ? 0 : server.retryAtMs - performance.now();
-    const ready = Promise.all([server.closing, pauseMs <= 0 ? null : sleep(pauseMs)]);
+    const ready = Promise.all([this.swept, server.closing, pauseMs <= 0 ? null : sleep(pauseMs)]);
     const begun = ready.then(() => this.#connect(server));
     const connecting = begun.then(
       (connection) => {
@@ -232,6 +248,7 @@ export class Pool {
     connection = await connect({
       start,
       env: this.#options.environment(),
+      record: start.kind === 'stdio' ? (this.#strays?.record() ?? null) : null,
       folder,
       signal: this.#ending.signal,
       events: {

@@ -2,14 +2,13 @@
 // crash. A server's tool is an effect unless the server says that it only reads: one that was started and whose end
 // nobody saw is unknown, and is never run twice (I3, DESIGN §7).
 
-import { Buffer } from 'node:buffer';
 import type { Prepared, RemoteCall, ToolJob, ToolOutcome } from '../../ports.ts';
-import type { Json, JsonObject } from '../../protocol/json.ts';
 import { limits } from '../../runtime/limits.ts';
-import { failure, isObject, refuse } from '../tool.ts';
+import { failure, refuse } from '../tool.ts';
 import type { Doing, Tool } from '../tool.ts';
 import { problemOf } from './connection.ts';
 import type { Pool } from './pool.ts';
+import { outcomeOf } from './result.ts';
 
 /** The one tool behind all tools of servers; its own name and schema are never offered. */
 export function createRemote(pool: Pool): Tool {
@@ -56,7 +55,7 @@ async function call(pool: Pool, remote: RemoteCall, job: ToolJob, doing: Doing):
   const { server, tool, reading } = remote;
   const how = { signal: doing.signal, progress: doing.output };
   try {
-    return outcomeOf(await pool.call(server, tool, job.input, how));
+    return await outcomeOf(await pool.call(server, tool, job.input, how), pool.received);
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) throw error;
@@ -75,7 +74,7 @@ async function again(
 ): Promise<ToolOutcome> {
   const how = { signal: doing.signal, progress: doing.output };
   try {
-    return outcomeOf(await pool.call(remote.server, remote.tool, job.input, how));
+    return await outcomeOf(await pool.call(remote.server, remote.tool, job.input, how), pool.received);
   } catch (error) {
     const problem = problemOf(error);
     if (problem === null) throw error;
@@ -87,53 +86,3 @@ const lost = (job: ToolJob, why: string): ToolOutcome => ({
   status: 'unknown',
   text: `unknown: ${why}. Whether ${job.tool} took effect is not known: check before you call it again.`,
 });
-
-/** A result as a server gives it, in words for the model; at most limits.resultBytes, the whole beside it. */
-export function outcomeOf(result: JsonObject): ToolOutcome {
-  const { content, structuredContent, isError } = result;
-  const items = Array.isArray(content) ? content : [];
-  const parts = items.slice(0, limits.resultItems).map(partOf);
-  if (items.length > limits.resultItems) parts.push(`[${items.length - limits.resultItems} more items]`);
-  if (parts.length === 0 && isObject(structuredContent))
-    parts.push(JSON.stringify(structuredContent, null, 2));
-  const text = parts.join('\n');
-  return { status: isError === true ? 'error' : 'ok', ...bounded(text === '' ? '[no output]' : text) };
-}
-
-function partOf(item: Json): string {
-  if (!isObject(item)) return `[${JSON.stringify(item)}]`;
-  const { type, text, data, mimeType, resource, uri, name } = item;
-  if (type === 'text' && typeof text === 'string') return text;
-  if ((type === 'image' || type === 'audio') && typeof data === 'string') {
-    return `[${type}, ${typeof mimeType === 'string' ? mimeType : 'of unknown kind'}, ${Buffer.byteLength(data, 'base64')} bytes: not shown]`;
-  }
-  if (type === 'resource' && isObject(resource)) return resourceOf(resource);
-  if (type === 'resource_link') return `[resource ${String(name ?? '')}: ${String(uri ?? '')}]`;
-  return `[${String(type)}: not shown]`;
-}
-
-function resourceOf({ uri, text, blob, mimeType }: JsonObject): string {
-  const named = `resource ${String(uri ?? '')}`;
-  if (typeof text === 'string') return `[${named}]\n${text}`;
-  if (typeof blob !== 'string') return `[${named}]`;
-  return `[${named}, ${typeof mimeType === 'string' ? mimeType : 'binary'}, ${Buffer.byteLength(blob, 'base64')} bytes: not shown]`;
-}
-
-function bounded(text: string): Pick<ToolOutcome, 'text' | 'whole'> {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= limits.resultBytes) return { text };
-  const room = limits.resultBytes - 200;
-  const headBytes = Math.floor(room * 0.6);
-  const head = bytes
-    .subarray(0, headBytes)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '');
-  const tail = bytes
-    .subarray(bytes.length - (room - headBytes))
-    .toString('utf8')
-    .replace(/^\ufffd+/, '');
-  return {
-    text: `${head}\n[roost: ${bytes.length - room} of ${bytes.length} bytes left out]\n${tail}`,
-    whole: bytes,
-  };
-}
