@@ -4,6 +4,7 @@
 // The rule of every port: a call returns at once; what happens later is posted through the callback it was
 // given, never before the call has returned. So the runtime needs no promise, and a step is one synchronous call.
 
+import type { BranchPlace, PlacedLine } from './core/branchRows.ts';
 import type { Knowledge, PinnedSkill } from './core/knowledge.ts';
 import type { IndexName, RowOf } from './core/indexes.ts';
 import type { RestoreEvent, RestoreJob, ReviewDone, ReviewFile, ReviewJob, ReviewPlan } from './core/jobs.ts';
@@ -18,7 +19,14 @@ import type { FleetState } from './protocol/fleet.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
 import type { Json, JsonObject } from './protocol/json.ts';
 import type { ChangeDetail, ChangeRow } from './protocol/change.ts';
-import type { BudgetState, DoctorFinding, QueuedTurn, TurnResult, TurnRow } from './protocol/methods.ts';
+import type {
+  BudgetState,
+  DoctorFinding,
+  QueuedTurn,
+  StoreInfo,
+  TurnResult,
+  TurnRow,
+} from './protocol/methods.ts';
 import type { RequestRow } from './protocol/request.ts';
 import type { ModelInfo, ProviderSpec } from './protocol/settings.ts';
 import type { OpenCall } from './protocol/transcript.ts';
@@ -417,6 +425,8 @@ export interface Reads {
   roles(): Readonly<Record<string, string>>;
   /** What a person has decided about the file of this hash; undefined: nothing. */
   trust(hash: string): 'trusted' | 'denied' | undefined;
+  /** Lines of the file of a branch, from a place in it on (protocol/branchFile.ts); the header and the end are not these. */
+  branchLines(top: number, from: BranchPlace): Iterable<PlacedLine>;
   /** Branches in the trash, newest first; `after` 0: from the newest on. */
   trash(after: number, limit: number): { readonly rows: readonly TrashRow[]; readonly more: boolean };
   /** What the server of this definition offered when it was asked last; undefined: it never was. */
@@ -440,13 +450,7 @@ export interface Reads {
   treeAgent(agent: number): TreeAgent | undefined;
   attention(): AttentionState;
   fleet(): FleetState;
-  sizes(): {
-    readonly schema: number;
-    readonly storeBytes: number;
-    readonly freeBytes: number;
-    readonly walBytes: number;
-    readonly agents: number;
-  };
+  sizes(): Pick<StoreInfo, 'schema' | 'storeBytes' | 'freeBytes' | 'walBytes' | 'agents'>;
   doctor(): DoctorReport;
   /**
    * The same in slices that each hold the loop a few milliseconds and see one commit; the last value is the

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import type { Isolation, Mode, Budget } from '../protocol/agent.ts';
 import type { Delivery } from '../protocol/methods.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
+import { parseBranchFile, type BranchFileCommand } from './branchFileArgs.ts';
 import { Failure } from './failure.ts';
 import { parseIsolation, parseKnowledge, parseMode, type KnowledgeCommand } from './knowledgeArgs.ts';
 import { parseMoney, type MoneyCommand } from './moneyArgs.ts';
@@ -107,6 +108,7 @@ export type Command =
   | MoneyCommand
   | { readonly kind: 'info' | 'doctor' | 'shutdown' }
   | TrashCommand
+  | BranchFileCommand
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly text: string };
 
@@ -186,6 +188,9 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'budget':
     case 'queue':
       return parseLifecycle(name, values, words);
+    case 'export':
+    case 'import':
+      return parseBranchFile(name, values, words);
     case 'trash':
       return parseTrash(words);
     case 'answer':

@@ -45,6 +45,18 @@ export type PrintedLine =
   | ({ readonly type: 'rewound'; readonly agent: AgentId } & Result<'agent/rewind'>)
   | ({ readonly type: 'closed' | 'deleted' | 'restored'; readonly agent: AgentId } & BranchDone)
   | ({ readonly type: 'trash' } & TrashRow)
+  | {
+      readonly type: 'exported';
+      readonly agent: AgentId;
+      readonly file: string;
+      readonly bytes: number;
+    }
+  | {
+      readonly type: 'imported';
+      readonly agent: AgentId;
+      readonly name: string;
+      readonly agents: number;
+    }
   | ({ readonly type: 'emptied' } & Result<'trash/empty'>)
   | { readonly type: 'trashKept'; readonly keptMs: number | null }
   | ({ readonly type: 'budget'; readonly agent: AgentId } & BudgetState)

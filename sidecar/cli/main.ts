@@ -10,6 +10,7 @@ import { defaultStore } from '../protocol/discovery.ts';
 import { agentId } from '../protocol/ids.ts';
 import { build } from '../protocol/version.ts';
 import { parseLine, type Command, type Line } from './args.ts';
+import * as branchFile from './branchFile.ts';
 import type { Context } from './context.ts';
 import * as cost from './cost.ts';
 import { Failure } from './failure.ts';
@@ -91,6 +92,8 @@ function dispatch(
     case 'restore':
     case 'trash':
       return trash.dispatch(context, command);
+    case 'branchFile':
+      return branchFile.dispatch(context, command);
     case 'turns':
     case 'rewind':
     case 'retry':

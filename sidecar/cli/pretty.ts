@@ -7,6 +7,7 @@ import type { TurnResult, TurnRow } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { PrintedLine } from './lines.ts';
 import { prettyFolder } from './prettyFolder.ts';
+import { prettyBranch } from './prettyBranch.ts';
 import { clean, indent } from './prettyText.ts';
 import { dollars, isMoney, prettyMoney } from './prettyMoney.ts';
 
@@ -34,15 +35,15 @@ export function prettyLine(line: PrintedLine): string {
     case 'agent':
       return clean(prettyAgent(line));
     case 'interrupted':
-      return `stopped ${line.stopped} ${line.stopped === 1 ? 'agent' : 'agents'}\n`;
     case 'closed':
     case 'deleted':
     case 'restored':
-      return clean(prettyBranch(line));
     case 'trash':
     case 'emptied':
     case 'trashKept':
-      return clean(prettyTrash(line));
+    case 'exported':
+    case 'imported':
+      return clean(prettyBranch(line));
     case 'budget':
       return prettyBudget(line);
     case 'answered':
@@ -150,42 +151,6 @@ function prettyBlock(block: Block): string {
     case 'call':
       return `→ ${block.tool} ${firstLines(block.input)}\n`;
   }
-}
-
-function prettyBranch(line: Extract<PrintedLine, { stopped: number; name: string }>): string {
-  switch (line.type) {
-    case 'closed':
-      return `${line.name} is closed; ${line.stopped} ${line.stopped === 1 ? 'agent was' : 'agents were'} at work\n`;
-    case 'deleted':
-      return `${line.name} is in the trash (${counted(line.agents)}). Bring it back with: roost restore ${line.agent}\n`;
-    case 'restored':
-      return `${line.name} is back (${counted(line.agents)})\n`;
-  }
-}
-
-const counted = (agents: number): string => `${agents} ${agents === 1 ? 'agent' : 'agents'}`;
-
-const trashWords = {
-  moving: ', on its way in',
-  kept: '',
-  leaving: ', on its way back',
-  emptying: ', being deleted for good',
-} as const;
-
-type TrashLine = Extract<PrintedLine, { readonly type: 'trash' | 'emptied' | 'trashKept' }>;
-
-function prettyTrash(row: TrashLine): string {
-  if (row.type === 'emptied')
-    return row.branches === 0 ? 'The trash is empty.\n' : `deleted for good: ${counted(row.agents)}\n`;
-  if (row.type === 'trashKept') {
-    const days = row.keptMs === null ? null : row.keptMs / (24 * 60 * 60_000);
-    const until = days === null ? 'until it is emptied' : `for ${days} ${days === 1 ? 'day' : 'days'}`;
-    return `what is deleted stays in the trash ${until}\n`;
-  }
-  const until =
-    row.untilMs === null ? '' : `, kept until ${new Date(row.untilMs).toISOString().slice(0, 10)}`;
-  const state = row.state === 'kept' ? until : trashWords[row.state];
-  return `${row.path} (${row.agent.id})  ${counted(row.agents)}${state}  ${row.agent.task}\n`;
 }
 
 /** In the words of the Agents view: "asking" would be read as asking the person. */

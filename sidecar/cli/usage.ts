@@ -142,6 +142,16 @@ export const specs: Readonly<Record<string, Spec>> = {
     usage: 'trash [ls] | trash empty [AGENT…] | trash keep DAYS|ever',
     about: 'list what is in the trash; delete it, or some of it, for good; say how long it is kept (30 days)',
   },
+  export: {
+    takes: ['force'],
+    usage: 'export AGENT [FILE] [--force]',
+    about: 'write an agent and all below it to a file, or to standard output',
+  },
+  import: {
+    takes: ['workspace'],
+    usage: 'import FILE [--workspace DIR]',
+    about: 'bring an exported branch into this store, at rest; it works in DIR, or here',
+  },
   budget: {
     takes: ['budget'],
     usage: 'budget AGENT [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30]',

@@ -1,13 +1,15 @@
 // Rows about whole branches: what is in the trash, what is left of what was deleted for good, what goes on in slices;
 // and what a person has set for the store. The other rows, and the indexes of all, are in rows.ts.
 
+import type { BranchLine } from '../protocol/branchFile.ts';
+
 /** A branch in the trash: what a person has deleted, kept until it is restored, or emptied by hand or by age. */
 export interface TrashRecord {
   id: number;
   /** The top of the branch. */
   agent: number;
-  /** `moving`: a walk takes it in; `kept`; `leaving`: a walk brings it back; `emptying`: its rows go. */
-  state: 'moving' | 'kept' | 'leaving' | 'emptying';
+  /** `moving`: a walk takes it in; `kept`; `leaving`: a walk brings it back; `emptying`: its rows go; `arriving`: it is being imported. */
+  state: 'moving' | 'kept' | 'leaving' | 'emptying' | 'arriving';
   /** When it was deleted. */
   at: number;
   /** Agents in it when it was deleted. */
@@ -50,4 +52,19 @@ export interface WalkRecord {
   stopped: number;
   /** Key of the client that asked. */
   key: string;
+}
+
+/** A place in the file of a branch: in front of an agent, of entries of it, or of its changes, with an id above `after`. */
+export interface BranchPlace {
+  readonly agent: number;
+  readonly part: 'agent' | 'entries' | 'changes';
+  readonly after: number;
+  /** The turn whose line is written already; 0: none. */
+  readonly turn: number;
+}
+
+/** A line, and the place behind it. */
+export interface PlacedLine {
+  readonly line: BranchLine;
+  readonly next: BranchPlace;
 }

@@ -14,6 +14,10 @@ export type ErrorCode =
   /** It is in the trash, or on its way there: restore it first. */
   | 'agent/trashed'
   | 'trash/none'
+  /** The file is none of ours, or is damaged. */
+  | 'import/invalid'
+  /** The parts before are gone, or another client imports the same: begin again. */
+  | 'import/stale'
   | 'turn/unknown'
   | 'turn/none'
   | 'entry/unknown'

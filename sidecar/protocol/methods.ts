@@ -5,6 +5,7 @@
 // are paged by the last id seen. A method answers only after the commit that makes its answer true (I1).
 
 import type { AgentRow, Budget, Isolation, Mode } from './agent.ts';
+import type { BranchFileMethods } from './branchFile.ts';
 import type { ChangeDetail, ChangeRow, Verdict, VerdictResult } from './change.ts';
 import type { CheckpointPreview, CheckpointRestored, CheckpointRow } from './checkpoint.ts';
 import type { MoneyMethods } from './cost.ts';
@@ -18,7 +19,7 @@ import type { ProfileList } from './profile.ts';
 import type { Answer, AnswerState, RequestRow } from './request.ts';
 import type { ServerMethods } from './server.ts';
 import type { ProviderSpec, ModelInfo } from './settings.ts';
-import type { TrashRow } from './trash.ts';
+import type { TrashMethods } from './trash.ts';
 import type { TreeWindow, TreeQuery } from './tree.ts';
 import type { WorktreeRemoved, WorktreeRow } from './worktree.ts';
 
@@ -118,7 +119,7 @@ export interface BranchDone {
 }
 
 /** Calls that a client makes and the sidecar answers. */
-export interface Methods extends MoneyMethods, ServerMethods {
+export interface Methods extends MoneyMethods, ServerMethods, BranchFileMethods, TrashMethods {
   /** First on every connection; anything else before it closes the connection. */
   hello: {
     params: {
@@ -258,24 +259,6 @@ export interface Methods extends MoneyMethods, ServerMethods {
   'agent/restore': {
     params: { readonly agent: AgentId; readonly key: string };
     result: BranchDone;
-  };
-  /**
-   * Deletes for good: these branches of the trash, or all that are in it now (null). Answered when that is decided and
-   * cannot be undone any more; their rows go behind it, and what is left is listed as `emptying`.
-   */
-  'trash/empty': {
-    params: { readonly agents: readonly AgentId[] | null; readonly key: string };
-    result: { readonly branches: number; readonly agents: number };
-  };
-  /** How long branches stay in the trash before they are deleted for good, milliseconds; null: until it is emptied by hand. */
-  'trash/keep': {
-    params: { readonly keptMs: number | null; readonly key: string };
-    result: Record<string, never>;
-  };
-  /** Branches in the trash, the one deleted last first. */
-  'trash/list': {
-    params: { readonly after: number | null; readonly limit: number };
-    result: { readonly rows: readonly TrashRow[]; readonly more: boolean };
   };
   /** Does the last turn once more, when it did not end well. */
   'turn/retry': {

@@ -19,6 +19,7 @@ import { createAnswers } from './answers.ts';
 import { Editors, type Buffers, type Languages } from './editor.ts';
 import { EditorModels } from './editorModels.ts';
 import { Follows } from './follow.ts';
+import { exportPage } from './branchExport.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
@@ -47,6 +48,8 @@ export interface Behind {
 export interface ServerLog {
   /** This text must never be written. */
   hide(secret: string): void;
+  /** The text without what must never be written. */
+  redacted(text: string): string;
   info(message: string, fields?: Readonly<Record<string, string | number>>): void;
   warn(message: string, fields?: Readonly<Record<string, string | number>>): void;
   error(message: string, fields?: Readonly<Record<string, string | number>>): void;
@@ -293,6 +296,10 @@ class Serving {
       },
       'checkpoint/list': (params) => this.#options.behind().checkpoints.list(params),
       'checkpoint/preview': (params) => this.#options.behind().checkpoints.preview(params),
+      'agent/export': (params) => {
+        const { reads, log } = this.#options;
+        return exportPage({ reads, redacted: log.redacted, nowMs: () => Date.now() }, params);
+      },
       'worktree/list': (params) => this.#options.behind().trees.list(params),
       'worktree/remove': (params) => this.#options.behind().trees.remove(params),
       'model/list': () => this.#options.models(),
@@ -356,6 +363,16 @@ class Serving {
       },
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
       'agent/delete': (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
+      'agent/import': async (asked, peer) => {
+        if (peer.hello?.call !== undefined)
+          throw new RoostError(
+            'request/invalid',
+            'A person imports branches. Start children to work for you.',
+          );
+        const params = { ...asked, workspace: await realFolder(asked.workspace) };
+        if (params.part === 0) await this.#look(params.workspace);
+        return this.#commit((reply) => ({ kind: 'agent/import', params, reply }));
+      },
       'trash/empty': (params) => this.#commit((reply) => ({ kind: 'trash/empty', params, reply })),
       'trash/keep': (params) => this.#commit((reply) => ({ kind: 'trash/keep', params, reply })),
       'agent/restore': (params) => this.#commit((reply) => ({ kind: 'agent/restore', params, reply })),

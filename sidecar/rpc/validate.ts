@@ -14,6 +14,7 @@ import type { LmEnding, LmPart, ModelOffer } from '../protocol/editorModel.ts';
 import type { EditorMethods } from '../protocol/editorMethods.ts';
 import type { ClientNotifications, MethodName, Methods, Params } from '../protocol/methods.ts';
 import type { TreeQuery } from '../protocol/tree.ts';
+import { branchLine } from './branchLines.ts';
 import { limits } from '../runtime/limits.ts';
 
 type Schema<T> = v.GenericSchema<unknown, T>;
@@ -248,6 +249,14 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'agent/close': v.strictObject({ agent, key }),
   'agent/delete': v.strictObject({ agent, key }),
   'agent/restore': v.strictObject({ agent, key }),
+  'agent/export': v.strictObject({ agent, cursor: v.nullable(v.pipe(v.string(), v.maxLength(100))) }),
+  'agent/import': v.strictObject({
+    key,
+    workspace: name,
+    part: count,
+    lines: v.pipe(v.array(branchLine), v.maxLength(limits.importLines)),
+    last: v.boolean(),
+  }),
   'trash/empty': v.strictObject({
     agents: v.nullable(v.pipe(v.array(agent), v.minLength(1), v.maxLength(limits.waitTurns))),
     key,

@@ -81,7 +81,10 @@ function restoreProblem(step: Step, agent: AgentRecord): Problem | null {
     const message = `${top.name}, above ${name}, is in the trash too. Restore ${top.name} first ("roost restore ${top.id}").`;
     return { code: 'agent/trashed', message };
   }
-  if (step.store.get('trash', agent.trash)?.state !== 'emptying') return null;
+  const state = step.store.get('trash', agent.trash)?.state;
+  if (state === 'arriving')
+    return { code: 'agent/trashed', message: `${name} is being imported. It is there when that has ended.` };
+  if (state !== 'emptying') return null;
   return {
     code: 'agent/trashed',
     message: `${name} is being deleted for good. It cannot be restored any more.`,

@@ -40,6 +40,7 @@ export const runtimeMethods = [
   'agent/close',
   'agent/delete',
   'agent/restore',
+  'agent/import',
   'trash/empty',
   'trash/keep',
   'turn/retry',

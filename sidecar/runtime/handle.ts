@@ -20,6 +20,7 @@ import { onLeaving, onRecover } from './recover.ts';
 import { onOrphansMore, onRewind } from './rewind.ts';
 import { onPurge } from './purge.ts';
 import { onModelEnd } from './rounds.ts';
+import { onImport } from './arrivals.ts';
 import { onSpawnMore } from './spawn.ts';
 import { onFold } from './spend.ts';
 import type { Step } from './step.ts';
@@ -129,6 +130,8 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onDelete(step, event);
     case 'agent/restore':
       return onRestore(step, event);
+    case 'agent/import':
+      return onImport(step, event);
     case 'trash/empty':
       return onEmpty(step, event);
     case 'trash/keep':

@@ -17,7 +17,7 @@ import type { Ports, Runtime, RuntimeOptions, Said } from './memory.ts';
 import { LoopMeter } from './meter.ts';
 import { settleStep } from './settle.ts';
 import { Step } from './step.ts';
-import { nextAlarm } from './timers.ts';
+import { earliest, nextAlarm } from './timers.ts';
 import { nextExpiry } from './trash.ts';
 import { failVerdict, failWriting } from './verdicts.ts';
 
@@ -120,6 +120,7 @@ class Loop implements Host {
       askingKey: new Set(),
       verdicts: new Map(),
       walks: new Map(),
+      arrivals: new Map(),
       chains: { walk: 0, purge: 0 },
       backlog: () => this.queue.length,
       post: (event) => void this.post(event),
@@ -337,6 +338,3 @@ class Loop implements Host {
 function sayNo({ reply }: { readonly reply: Reply<never> }, message: string): void {
   reply({ ok: false, code: 'internal', message });
 }
-
-const earliest = (one: number | null, other: number | null): number | null =>
-  one === null || other === null ? (one ?? other) : Math.min(one, other);

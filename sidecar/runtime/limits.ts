@@ -146,6 +146,16 @@ export const limits = {
   ledgerKeptMs: 30 * 24 * 60 * 60_000,
   /** Rows of the ledger between two looks for old ones. */
   ledgerLook: 4_096,
+  /** Branches that are imported at the same time. One more is answered `overloaded`. */
+  arrivals: 4,
+  /** Time that a branch may be on its way without a further part; then what is there of it goes. */
+  arrivalIdleMs: 10 * 60_000,
+  /** Lines of a part of an import, which is one step: 100 rows with their texts take about 5 ms. More are refused. */
+  importLines: 100,
+  /** Bytes of a line of a branch's file. A longer one is refused: with the rest of its part it must fit a client's message. */
+  branchLineBytes: 6 * 1024 * 1024,
+  /** Bytes of a branch's file that one answer holds: as JSON within a JSON text they may double. */
+  exportPageBytes: 96 * 1024,
   /** Times that an event is tried again which met a bug and belongs to nobody's turn, such as a wake-up. Then it is dropped. */
   brokenTries: 3,
   /** Pause before a commit that found the disk full is tried again. */

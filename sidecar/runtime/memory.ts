@@ -108,6 +108,33 @@ export interface Asking {
   said: Said | null;
 }
 
+/** How far the import of a file has come: in memory, and lost with the process. */
+export interface Arrival {
+  readonly key: string;
+  /** Row of `place`: the folder that its agents will work in. */
+  readonly place: number;
+  /** The part that comes next. */
+  part: number;
+  hasHeader: boolean;
+  /** Row of `trash`; 0 before the first agent. */
+  trash: number;
+  agents: number;
+  /** The agent that is read and those above it, the top first: its number in the file, and here. */
+  line: readonly { readonly file: number; readonly id: number }[];
+  /** The turn that is read, 0: none; and whether it was open when the file was written. */
+  turn: number;
+  wasOpen: boolean;
+  /** Calls of the newest answer that have no result yet. */
+  open: readonly {
+    readonly key: string;
+    readonly tool: string;
+    readonly entry: number;
+    readonly block: number;
+  }[];
+  /** An id that no agent has: who has sent something and is not above its reader. 0: not needed yet. */
+  stranger: number;
+}
+
 export interface Runtime extends Ports {
   readonly options: RuntimeOptions;
   slots: Slots;
@@ -141,6 +168,8 @@ export interface Runtime extends Ports {
   readonly verdicts: Map<number, PendingVerdict>;
   /** Clients that wait for the end of a walk, by walk. */
   readonly walks: Map<number, readonly Reply<BranchDone>[]>;
+  /** Branches that are being imported, by key; at most limits.arrivals. */
+  readonly arrivals: Map<string, Arrival>;
   /** The newest chain of events of each kind that goes on by posting itself. */
   readonly chains: { walk: number; purge: number };
   /** Events that wait. */

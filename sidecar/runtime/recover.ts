@@ -5,6 +5,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
 import { isOurs, prepareCall, takeUp } from './calls.ts';
+import { dropArrivals } from './arrivals.ts';
 import { goOnPurging, goOnWalking } from './chains.ts';
 import { recoverVerdicts } from './verdicts.ts';
 import type { RecoverStage, RuntimeEvent } from './event.ts';
@@ -81,6 +82,7 @@ function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
   findLanes(step);
+  dropArrivals(step, step.nowMs);
   goOnWalking(step);
   goOnPurging(step);
   step.after(() => {

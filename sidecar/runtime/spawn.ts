@@ -239,7 +239,8 @@ export function freeName(step: Step, parent: number, wanted: string): string {
   for (let n = step.store.nextId('agent'); ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;
 }
 
-const blank = {
+/** What a new agent is before anything has happened to it. */
+export const blank = {
   phase: 'idle',
   why: null,
   turn: 0,

@@ -33,3 +33,7 @@ export function takeDue(step: Step): TimerRecord[] {
   for (const timer of due) step.store.remove('timer', timer.id);
   return due;
 }
+
+/** The earlier of two times; null is none. */
+export const earliest = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);

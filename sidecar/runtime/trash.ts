@@ -5,11 +5,13 @@ import { keptMsOf } from '../core/trash.ts';
 import type { TrashRecord } from '../core/branchRows.ts';
 import type { Result } from '../protocol/methods.ts';
 import { refuse } from './agents.ts';
+import { dropArrivals, nextIdle } from './arrivals.ts';
 import { answerTo, keepAnswer } from './answered.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { limits } from './limits.ts';
 import { goOnPurging } from './chains.ts';
 import type { Step } from './step.ts';
+import { earliest } from './timers.ts';
 
 type Event<K extends ClientEvent['kind']> = Extract<ClientEvent, { kind: K }>;
 
@@ -27,7 +29,7 @@ export function onEmpty(step: Step, event: Event<'trash/empty'>): void {
     const agent = step.findAgent(id);
     const row = agent === undefined ? undefined : step.store.get('trash', agent.trash);
     if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${id}.`);
-    if (row?.agent !== id || row.state === 'moving' || row.state === 'leaving') {
+    if (row?.agent !== id || row.state === 'moving' || row.state === 'leaving' || row.state === 'arriving') {
       const message = `${agent.name} is not a branch in the trash. "roost trash" lists what is there.`;
       return refuse(step, reply, 'trash/none', message);
     }
@@ -80,6 +82,7 @@ const settingOf = (step: Step) => step.store.range('setting.name', ['trashKeptMs
 
 /** What has been in the trash for its time is emptied, a slice at a time: what is left is the next alarm. */
 export function expire(step: Step): void {
+  dropArrivals(step, step.nowMs - limits.arrivalIdleMs);
   const keptMs = keptMsOf(settingOf(step)?.value, limits.trashKeptMs);
   if (keptMs === null) return;
   const rows = step.store
@@ -89,8 +92,12 @@ export function expire(step: Step): void {
   if (rows.length > 0) goOnPurging(step);
 }
 
-/** When the oldest branch in the trash has been there for its time; null: there is none, or they stay. */
+/** When something in the trash has been there for its time; null: nothing is, or it stays. */
 export function nextExpiry(step: Step): number | null {
+  return earliest(nextKept(step), nextIdle(step));
+}
+
+function nextKept(step: Step): number | null {
   const oldest = step.store.range('trash.state', ['kept'], { limit: 1 })[0];
   if (oldest === undefined) return null;
   const keptMs = keptMsOf(settingOf(step)?.value, limits.trashKeptMs);

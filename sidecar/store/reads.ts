@@ -7,6 +7,7 @@
 import { statSync } from 'node:fs';
 import type DatabaseConstructor from 'better-sqlite3';
 import type { Offer } from '../core/offers.ts';
+import type { BranchPlace, PlacedLine } from '../core/branchRows.ts';
 import type { DoctorReport, ReviewFile, Reads, TreeAgent } from '../ports.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { AttentionState } from '../protocol/attention.ts';
@@ -26,6 +27,7 @@ import { EntryReads } from './entryReads.ts';
 import { schemaVersion } from './schema.ts';
 import { CostReads } from './costReads.ts';
 import { ManageReads } from './manageReads.ts';
+import { BranchReads } from './branchReads.ts';
 import { TrashReads } from './trashReads.ts';
 import { TreeReads } from './treeReads.ts';
 
@@ -42,6 +44,7 @@ export class SqliteReads implements Reads {
   readonly #attention: AttentionReads;
   readonly #tree: TreeReads;
   readonly #manage: ManageReads;
+  readonly #branch: BranchReads;
   readonly #trash: TrashReads;
   readonly #cost: CostReads;
 
@@ -54,6 +57,7 @@ export class SqliteReads implements Reads {
     this.#attention = new AttentionReads(database, this.#agents, this.#entries);
     this.#tree = new TreeReads(database, this.#agents);
     this.#manage = new ManageReads(database);
+    this.#branch = new BranchReads(database, this.#agents, this.#entries);
     this.#trash = new TrashReads(database, this.#agents);
     this.#cost = new CostReads(database);
   }
@@ -139,6 +143,10 @@ export class SqliteReads implements Reads {
 
   lastTurn(agent: number): TurnResult | undefined {
     return this.#entries.lastTurn(agent);
+  }
+
+  branchLines(top: number, from: BranchPlace): Iterable<PlacedLine> {
+    return this.#branch.lines(top, from);
   }
 
   trash(after: number, limit: number): Page<TrashRow> {

@@ -122,6 +122,7 @@ export class Rig {
       log: {
         info: () => undefined,
         warn: (message) => void this.warnings.push(message),
+        redacted: (text: string) => text,
         hide: (secret) => void this.hidden.push(secret),
         error: (message, fields) => void this.errors.push(`${message} ${JSON.stringify(fields)}`),
       },

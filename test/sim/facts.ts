@@ -40,6 +40,7 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'agent/close': (disk, call) => () => atWorkBelow(disk, Number(call.params['agent'])),
   'agent/delete': (disk, call) => once(() => atWorkBelow(disk, Number(call.params['agent']))),
   'agent/restore': null,
+  'agent/import': null,
   'trash/empty': null,
   'trash/keep': null,
   'request/answer': (disk, call, field) => () =>
