@@ -10,6 +10,7 @@ import type { Delivery } from '../protocol/methods.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
 import { parseBranchFile, type BranchFileCommand } from './branchFileArgs.ts';
 import { Failure } from './failure.ts';
+import { parseGroup, type GroupCommand } from './groupArgs.ts';
 import { parseIsolation, parseKnowledge, parseMode, type KnowledgeCommand } from './knowledgeArgs.ts';
 import { parseMoney, type MoneyCommand } from './moneyArgs.ts';
 import { parseTrash, type TrashCommand } from './trashArgs.ts';
@@ -106,6 +107,7 @@ export type Command =
   | WorkspaceCommand
   | KnowledgeCommand
   | MoneyCommand
+  | GroupCommand
   | { readonly kind: 'info' | 'doctor' | 'shutdown' }
   | TrashCommand
   | BranchFileCommand
@@ -159,6 +161,11 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
       return parseRun(values, words);
     case 'send':
       return parseSend(values, words);
+    case 'fan':
+    case 'race':
+    case 'compare':
+    case 'pick':
+      return parseGroup(name, values, words);
     case 'follow':
       return parseFollow(values, first);
     case 'ls':
@@ -166,12 +173,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'wait':
       return parseWait(values, words);
     case 'result':
-      return {
-        kind: 'result',
-        target: need(first, 'result', 'a turn or an agent'),
-        whole: values.whole === true,
-        value: values.value === true,
-      };
+      return parseResult(values, first);
     case 'interrupt':
       return {
         kind: 'interrupt',
@@ -215,6 +217,15 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     default:
       throw new Failure('usage', `There is no command "${name}".`);
   }
+}
+
+function parseResult(values: Values, target: string | undefined): Command {
+  return {
+    kind: 'result',
+    target: need(target, 'result', 'a turn or an agent'),
+    whole: values.whole === true,
+    value: values.value === true,
+  };
 }
 
 function parseWait(values: Values, words: readonly string[]): Command {

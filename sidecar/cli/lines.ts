@@ -5,6 +5,7 @@ import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
 import type { CheckpointFile, CheckpointRestored, CheckpointRow } from '../protocol/checkpoint.ts';
 import type { AgentCost, DaySpent, LedgerEntry, ModelPrice } from '../protocol/cost.ts';
 import type { Entry } from '../protocol/entry.ts';
+import type { GroupMember, GroupPicked } from '../protocol/group.ts';
 import type { AgentId, TurnId } from '../protocol/ids.ts';
 import type {
   BranchDone,
@@ -68,6 +69,8 @@ export type PrintedLine =
   | ({ readonly type: 'checkpoint' } & CheckpointRow)
   | ({ readonly type: 'checkpointFile' } & CheckpointFile)
   | ({ readonly type: 'checkpointRestored' } & Omit<CheckpointRestored, 'left'>)
+  | ({ readonly type: 'member' } & GroupMember)
+  | ({ readonly type: 'picked'; readonly winner: string } & GroupPicked)
   | ({ readonly type: 'worktree' } & WorktreeRow)
   | ({ readonly type: 'worktreeRemoved'; readonly agent: AgentId } & WorktreeRemoved)
   | ({ readonly type: 'profile' } & ProfileRow)

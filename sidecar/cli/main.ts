@@ -14,6 +14,7 @@ import * as branchFile from './branchFile.ts';
 import type { Context } from './context.ts';
 import * as cost from './cost.ts';
 import { Failure } from './failure.ts';
+import * as group from './group.ts';
 import * as knowledge from './knowledge.ts';
 import * as lifecycle from './lifecycle.ts';
 import * as manage from './manage.ts';
@@ -71,15 +72,16 @@ function dispatch(
 ): Promise<number> {
   switch (command.kind) {
     case 'run':
-      return work.run(context, command);
     case 'send':
-      return work.send(context, command);
     case 'follow':
-      return work.follow(context, command);
     case 'wait':
-      return work.wait(context, command);
     case 'result':
-      return work.result(context, command);
+      return work.dispatch(context, command);
+    case 'fan':
+    case 'race':
+    case 'compare':
+    case 'pick':
+      return group.dispatch(context, command);
     case 'ls':
       return manage.ls(context, command);
     case 'interrupt':
@@ -139,7 +141,7 @@ const starts = ({ kind }: Command): boolean => kind !== 'shutdown' && kind !== '
 
 /** Commands during which agents may ask for keys. */
 const works = ({ kind }: Command): boolean =>
-  ['run', 'send', 'follow', 'wait', 'answer', 'fork', 'retry', 'budget'].includes(kind);
+  ['run', 'fan', 'race', 'send', 'follow', 'wait', 'answer', 'fork', 'retry', 'budget'].includes(kind);
 
 /** The agent and the call in whose shell this runs, if they are of this store: numbers of another mean nothing here. */
 function surroundings(store: string): {

@@ -8,6 +8,7 @@ import type { RequestRow } from '../protocol/request.ts';
 import type { PrintedLine } from './lines.ts';
 import { prettyFolder } from './prettyFolder.ts';
 import { prettyBranch } from './prettyBranch.ts';
+import { prettyGroup } from './prettyGroup.ts';
 import { clean, indent } from './prettyText.ts';
 import { dollars, isMoney, prettyMoney } from './prettyMoney.ts';
 
@@ -58,6 +59,9 @@ export function prettyLine(line: PrintedLine): string {
     case 'worktree':
     case 'worktreeRemoved':
       return prettyFolder(line);
+    case 'member':
+    case 'picked':
+      return prettyGroup(line);
     case 'profile':
     case 'file':
     case 'server':

@@ -58,6 +58,9 @@ export const options = {
   clear: { type: 'boolean' },
   days: { type: 'string' },
   ledger: { type: 'boolean' },
+  items: { type: 'string' },
+  'at-once': { type: 'string' },
+  with: { type: 'string', multiple: true },
 } as const satisfies ParseArgsOptionsConfig;
 
 type Name = keyof typeof options;
@@ -67,6 +70,10 @@ interface Spec {
   readonly usage: string;
   readonly about: string;
 }
+
+const groupTakes = [
+  ...(['agent', 'model', 'workspace', 'isolation', 'mode', 'budget', 'parent', 'schema', 'detach'] as const),
+] as const;
 
 export const specs: Readonly<Record<string, Spec>> = {
   run: {
@@ -137,6 +144,32 @@ export const specs: Readonly<Record<string, Spec>> = {
     about: 'stop an agent and all below it, and move them to the trash',
   },
   restore: { takes: [], usage: 'restore AGENT', about: 'bring a branch back from the trash' },
+  fan: {
+    takes: [...groupTakes, 'profile', 'items', 'at-once'],
+    usage:
+      'fan [--items FILE|-] [--at-once N] [--agent NAME] [--profile P] [--model P/M] [--isolation …] [--mode …] [--budget …]\n' +
+      '      [--schema FILE] [--workspace DIR] [--parent AGENT|none] [--detach] -- TEMPLATE [ITEM…]',
+    about:
+      'one agent for each item, a line of FILE each, with {item} of the template in its place; waits for all',
+  },
+  race: {
+    takes: [...groupTakes, 'with'],
+    usage:
+      'race --with P/M --with PROFILE --with PROFILE=P/M … [--agent NAME] [--model P/M] [--isolation …] [--mode …] [--budget …]\n' +
+      '      [--schema FILE] [--workspace DIR] [--parent AGENT|none] [--detach] -- TEXT',
+    about:
+      'the same task by several, each in a worktree of its own; waits for all and puts them side by side',
+  },
+  compare: {
+    takes: [],
+    usage: 'compare GROUP',
+    about: 'those of a fan-out or a race side by side: how they ended, what they said, what they changed',
+  },
+  pick: {
+    takes: [],
+    usage: 'pick GROUP AGENT',
+    about: 'accept all changes of one of a group, and take the others to the trash',
+  },
   trash: {
     takes: [],
     usage: 'trash [ls] | trash empty [AGENT…] | trash keep DAYS|ever',

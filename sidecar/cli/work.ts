@@ -27,7 +27,25 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 const lingerMs = 10_000;
 const lookEveryMs = 50;
 
-export async function run(context: Context, options: RunOptions): Promise<number> {
+export function dispatch(
+  context: Context,
+  command: Of<'run' | 'send' | 'follow' | 'wait' | 'result'>,
+): Promise<number> {
+  switch (command.kind) {
+    case 'run':
+      return run(context, command);
+    case 'send':
+      return send(context, command);
+    case 'follow':
+      return follow(context, command);
+    case 'wait':
+      return wait(context, command);
+    case 'result':
+      return result(context, command);
+  }
+}
+
+async function run(context: Context, options: RunOptions): Promise<number> {
   const { printer } = context;
   const handle = await begin(context, { ...options, text: readText(options.text) });
   await printer.print({
@@ -44,7 +62,7 @@ export async function run(context: Context, options: RunOptions): Promise<number
   return watchTurn(context, handle);
 }
 
-export async function send(context: Context, command: Of<'send'>): Promise<number> {
+async function send(context: Context, command: Of<'send'>): Promise<number> {
   const row = await findAgent(context, command.agent);
   const handle = await sendTo(context, row, { ...command, text: readText(command.text) });
   const { agent, turn, name, state } = handle;
@@ -54,7 +72,7 @@ export async function send(context: Context, command: Of<'send'>): Promise<numbe
   return 0;
 }
 
-export async function follow({ session, printer }: Context, command: Of<'follow'>): Promise<number> {
+async function follow({ session, printer }: Context, command: Of<'follow'>): Promise<number> {
   const agent = command.agent === null ? null : await findAgent({ session }, command.agent);
   const channel = { kind: 'log', agent: agent?.id ?? null } as const;
   const log = new Log(session, channel, command.after);
@@ -91,7 +109,7 @@ async function printLog(printer: Printer, log: Log, once: boolean, told = false)
   return caughtUp;
 }
 
-export async function wait(context: Context, command: Of<'wait'>): Promise<number> {
+async function wait(context: Context, command: Of<'wait'>): Promise<number> {
   const { session, printer } = context;
   const turns = await Promise.all(command.targets.map((target) => findTurn(context, target)));
   const untilMs =
@@ -110,7 +128,7 @@ export async function wait(context: Context, command: Of<'wait'>): Promise<numbe
   }
 }
 
-export async function result(context: Context, command: Of<'result'>): Promise<number> {
+async function result(context: Context, command: Of<'result'>): Promise<number> {
   const { session, printer } = context;
   const number = numberIn(command.target);
   const found =
@@ -174,7 +192,11 @@ async function sendTo(
   return { agent: row.id, name: row.name, ...sent, key: sentAs, after: newest.entries.at(-1)?.id ?? 0 };
 }
 
-async function parentOf(context: Context, { parent }: RunOptions): Promise<AgentRow | null> {
+/** Whose child a new agent is: as named, else of the agent in whose shell this runs. */
+export async function parentOf(
+  context: Context,
+  { parent }: Pick<RunOptions, 'parent'>,
+): Promise<AgentRow | null> {
   if (parent === 'none') return null;
   if (parent !== null) return findAgent(context, parent);
   return context.inside === null ? null : context.session.call('agent/get', { agent: context.inside });
@@ -200,7 +222,7 @@ async function findByName(
 }
 
 /** Stays until the new turn has what it needs of this command: a key is asked for when the turn starts. */
-async function linger({ session, printer }: Context, agent: AgentId): Promise<void> {
+export async function linger({ session, printer }: Context, agent: AgentId): Promise<void> {
   if (!hasSecrets(process.env)) return;
   const untilMs = performance.now() + lingerMs;
   while (performance.now() < untilMs) {

@@ -4,6 +4,7 @@
 // Connections are shared by all requests with one origin, one authority file and one key: never by two keys.
 
 import type { Cancel, Model, ModelEvent, ModelPool, ModelRequest } from '../ports.ts';
+import { conductorProvider } from '../core/conductor.ts';
 import type { ModelOutcome } from '../core/terms.ts';
 import type { ModelPrice } from '../protocol/cost.ts';
 import {
@@ -18,6 +19,7 @@ import { Authorities } from './authorities.ts';
 import { azureBase, deploymentPath } from './azure.ts';
 import { free, priceOf, sizesOf, type Shop } from './catalog.ts';
 import { chat } from './chat.ts';
+import { askConductor, conductorInfo, isConductor } from './conductor.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Dialect } from './dialect.ts';
 import { askEditor, noEditors, type EditorModels } from './editor.ts';
@@ -82,6 +84,7 @@ class Models implements Model {
 
   ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel {
     const provider = providerOf(request.model);
+    if (isConductor(request.model)) return askConductor(request, post);
     if (provider === editorProvider) {
       const { deadlines, patience } = this;
       return askEditor(request, { editors: this.editors(), deadlines, patience }, post);
@@ -96,6 +99,7 @@ class Models implements Model {
   }
 
   info(model: string): ModelInfo | null {
+    if (isConductor(model)) return conductorInfo(model);
     if (providerOf(model) === editorProvider) return this.editorInfo(model);
     const spec = this.specs.get(providerOf(model));
     if (spec === undefined) return null;
@@ -107,6 +111,7 @@ class Models implements Model {
   price(model: string): ModelPrice | null {
     const own = this.prices.get(model);
     if (own !== undefined) return own;
+    if (isConductor(model)) return free;
     const spec = this.specs.get(providerOf(model));
     if (spec === undefined) return null;
     if (spec.dialect === 'scripted' || spec.keyless === true) return free;
@@ -201,6 +206,7 @@ class Models implements Model {
     const provider = providerOf(model);
     // All models of an editor are one subscription of one person.
     if (provider === editorProvider) return { name: provider, atOnce: limits.editorRequests, ramp: true };
+    if (isConductor(model)) return { name: conductorProvider, atOnce: null, ramp: false };
     return { name: model, atOnce: null, ramp: this.specs.get(provider)?.dialect !== 'scripted' };
   }
 

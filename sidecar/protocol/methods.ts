@@ -12,6 +12,7 @@ import type { MoneyMethods } from './cost.ts';
 import type { EditorAbility } from './editorMethods.ts';
 import type { ModelOffer } from './editorModel.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
+import type { GroupMethods } from './group.ts';
 import type { AgentId, BlobId, CallId, ChangeId, CheckpointId, EntryId, RequestId, TurnId } from './ids.ts';
 import type { Entry, Outcome, Sender } from './entry.ts';
 import type { JsonObject } from './json.ts';
@@ -119,7 +120,7 @@ export interface BranchDone {
 }
 
 /** Calls that a client makes and the sidecar answers. */
-export interface Methods extends MoneyMethods, ServerMethods, BranchFileMethods, TrashMethods {
+export interface Methods extends MoneyMethods, ServerMethods, GroupMethods, BranchFileMethods, TrashMethods {
   /** First on every connection; anything else before it closes the connection. */
   hello: {
     params: {

@@ -9,6 +9,7 @@ import process from 'node:process';
 
 import type { Knowledge } from '../core/knowledge.ts';
 import { RoostError } from '../protocol/errors.ts';
+import type { GroupMethods } from '../protocol/group.ts';
 import type { MethodName, Params, Result, StoreInfo, TurnResult } from '../protocol/methods.ts';
 import { build, protocolVersion } from '../protocol/version.ts';
 import type { Clients, Clock, Publish, Reads, Review } from '../ports.ts';
@@ -20,6 +21,7 @@ import { Editors, type Buffers, type Languages } from './editor.ts';
 import { EditorModels } from './editorModels.ts';
 import { Follows } from './follow.ts';
 import { exportPage } from './branchExport.ts';
+import { groupHandlers } from './groups.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
@@ -272,6 +274,7 @@ class Serving {
     return {
       ...answers,
       ...this.#changing(),
+      ...this.#groups(),
       hello: () => {
         throw new RoostError('protocol/hello', 'This connection has said hello already.');
       },
@@ -326,14 +329,22 @@ class Serving {
     };
   }
 
+  /** The methods of groups, which are made of those of agents and changes. */
+  #groups(): Pick<Handlers, keyof GroupMethods> {
+    return groupHandlers({
+      reads: this.#options.reads,
+      check: (start) => this.#options.checkStart(start),
+      start: (start, peer) => this.#start(start, peer),
+      personOnly: refuseInside,
+      verdict: (params) => this.#commit((reply) => ({ kind: 'change/verdict', params, reply })),
+      remove: (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
+    });
+  }
+
   /** The methods that are the runtime's: answered after the commit that makes the answer true. */
   #changing(): Pick<Handlers, RuntimeMethod> {
     return {
-      'agent/start': async (asked, peer) => {
-        const params = await this.#options.checkStart(asked);
-        await this.#look(params.workspace);
-        return this.#commit((reply) => ({ kind: 'agent/start', params, reply, call: peer.hello?.call }));
-      },
+      'agent/start': (params, peer) => this.#start(params, peer),
       'agent/send': (params, peer) =>
         this.#commit((reply) => ({ kind: 'agent/send', params, reply, call: peer.hello?.call })),
       'agent/interrupt': (params) => this.#commit((reply) => ({ kind: 'agent/interrupt', params, reply })),
@@ -384,6 +395,12 @@ class Serving {
       'checkpoint/restore': (params) =>
         this.#commit((reply) => ({ kind: 'checkpoint/restore', params, reply })),
     };
+  }
+
+  async #start(asked: Params<'agent/start'>, peer: Peer): Promise<Result<'agent/start'>> {
+    const params = await this.#options.checkStart(asked);
+    await this.#look(params.workspace);
+    return this.#commit((reply) => ({ kind: 'agent/start', params, reply, call: peer.hello?.call }));
   }
 
   /** Looks at a folder, and tells the runtime before what rests on it. */
@@ -477,6 +494,6 @@ function refuseInside(peer: Peer): void {
   if (peer.hello?.call === undefined) return;
   throw new RoostError(
     'request/invalid',
-    'A person decides what to trust, in the editor or in a terminal of their own.',
+    'A person decides that, in the editor or in a terminal of their own.',
   );
 }

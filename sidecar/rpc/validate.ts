@@ -117,6 +117,24 @@ const start: Schema<Params<'agent/start'>> = v.strictObject({
   key,
 });
 
+const groupStart = {
+  name: v.exactOptional(name),
+  parent: v.exactOptional(agent),
+  workspace: name,
+  model: v.exactOptional(name),
+  isolation: v.exactOptional(isolation),
+  mode: v.exactOptional(mode),
+  budget: v.exactOptional(budget),
+  schema: v.exactOptional(schema),
+  key,
+};
+
+const runner = v.strictObject({
+  name: v.exactOptional(v.pipe(name, v.regex(/^[\w-]{1,60}$/, 'use 1 to 60 letters, digits, - or _'))),
+  profile: v.exactOptional(name),
+  model: v.exactOptional(name),
+});
+
 const verdict: Schema<Params<'change/verdict'>> = v.strictObject({
   change,
   verdict: v.picklist(['accept', 'reject']),
@@ -279,6 +297,20 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     key,
   }),
   'model/offer': offer,
+  'fan/start': v.strictObject({
+    ...groupStart,
+    template: text,
+    items: v.pipe(v.array(text), v.minLength(1), v.maxLength(limits.spawnTasks)),
+    profile: v.exactOptional(name),
+    atOnce: v.exactOptional(v.pipe(count, v.minValue(1))),
+  }),
+  'race/start': v.strictObject({
+    ...groupStart,
+    text,
+    runners: v.pipe(v.array(runner), v.minLength(2), v.maxLength(limits.raceRunners)),
+  }),
+  'group/compare': v.strictObject({ agent, after: v.nullable(agent), limit: pageLimit }),
+  'group/pick': v.strictObject({ agent, winner: agent, key }),
   'model/price': v.strictObject({ model: name, price: v.nullable(price) }),
   'model/role': v.strictObject({ profile: name, model: v.nullable(name) }),
   'cost/get': v.strictObject({

@@ -503,6 +503,19 @@ export const limits = {
   knownPlaces: 16,
   profileRevisions: 64,
 
+  // ------------------------------------------------------------ groups: fan-outs and races
+
+  /** Those that race. More are a fan-out: nobody puts more than these side by side. */
+  raceRunners: 16,
+  /** Of a group, in one answer that puts them side by side; each brings files and the head of what it said. */
+  members: 20,
+  /** Files of one of them that are named, characters of what it said, and bytes of what it handed in. */
+  memberFiles: 50,
+  memberChars: 2_000,
+  memberResultBytes: 4 * 1024,
+  /** What a conductor may read: its plan is one message, and no model has to take it in. */
+  conductorTokens: 10_000_000,
+
   // ------------------------------------------------------------ servers: tools of others (MCP)
 
   /** Tools that one server may offer; OpenAI takes 128 in a request. More are dropped, and said. */

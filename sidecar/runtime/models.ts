@@ -1,5 +1,6 @@
 // Which model an agent gets when it is made, and whether it may have it. The one place that decides it.
 
+import { modelToGive } from '../core/conductor.ts';
 import type { Revision } from '../core/knowledge.ts';
 import type { AgentRecord } from '../core/rows.ts';
 import type { Step } from './step.ts';
@@ -17,9 +18,8 @@ export interface ModelWish {
  * parent's, the default. Null: nothing names one.
  */
 export function modelFor(step: Step, { named, revision, parent }: ModelWish): string | null {
-  return (
-    named ?? roleOf(step, revision.name) ?? revision.model ?? parent?.model ?? step.rt.options.defaultModel
-  );
+  const above = parent === null ? null : modelToGive(parent.model);
+  return named ?? roleOf(step, revision.name) ?? revision.model ?? above ?? step.rt.options.defaultModel;
 }
 
 const roleOf = (step: Step, profile: string): string | null =>
