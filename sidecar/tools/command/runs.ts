@@ -94,7 +94,9 @@ export function dueOf(directory: string): number {
 
 /** The exit code, once the command's shell has ended; null before. */
 export function exitOf(directory: string): number | null {
-  const match = /^(\d+)\n$/.exec(textOf(path.join(directory, 'exit')) ?? '');
+  const match =
+    /^(\d+)\n$/.exec(textOf(path.join(directory, 'exit')) ?? '') ??
+    /\nexit (\d+)\n/.exec(textOf(path.join(directory, 'claim')) ?? '');
   return match === null ? null : Number(match[1]);
 }
 

@@ -10,8 +10,9 @@
 //
 // Files of a run, in its own directory: `job` (sourced by the command's shell), `claim` (whose first line decides who
 // has it, written before any work: "pid start wrapper wrapperStart boot"), `out`, `exit` (a number and a line end;
-// without the line end it is not there), `mark` (what its folder looked like before), and, where output
-// cannot be trimmed in place (runs.ts), `head`, `tail` and `cut`. The files may be there before, empty, from a run whose result is committed (commands.ts).
+// without the line end it is not there; on a full disk a line of the claim instead), `mark` (what its folder looked
+// like before), and, where output cannot be trimmed in place (runs.ts), `head`, `tail` and `cut`. The files may be
+// there before, empty, from a run whose result is committed (commands.ts).
 
 import { limits } from '../../runtime/limits.ts';
 
@@ -49,10 +50,11 @@ wait "$pid"
 code=$?
 `;
 
-// Only the shell that made the claim ran the command: else recovery was first, or the disk is full.
+// Only the shell that made the claim ran the command: else recovery was first, or the disk is full. A disk that the
+// command itself has filled has no room for a new file, but the claim has a block already.
 const record = `
 if read -r owner rest <"$dir/claim" && [ "$owner" = "$pid" ]; then
-  echo "$code" >"$dir/exit"
+  echo "$code" >"$dir/exit" || echo "exit $code" >>"$dir/claim"
   echo "done $id $code" >&3
 else
   echo "lost $id" >&3

@@ -4,6 +4,7 @@
 // A stop ends the whole process group, TERM first and KILL five seconds later, and is verified: the end is only
 // told when the group is gone (cases 46 and 49). Processes that left the group are found by their mark.
 
+import { existsSync } from 'node:fs';
 import { limits } from '../../runtime/limits.ts';
 import { groupLives, lives, signalled, straysOf } from './processes.ts';
 import { claimOf, exitOf, newestOf, outputOf, takeClaim, trimOutput } from './runs.ts';
@@ -80,6 +81,8 @@ class Run {
   private code: number | null = null;
   /** When its shell was first seen dead without a record. */
   private deadSinceMs: number | null = null;
+  /** Its shell and its wrapper, once seen: the record may be removed while they run. */
+  private known: Claim | null = null;
   private finished = false;
   private looking = false;
   private trims = 0;
@@ -106,8 +109,11 @@ class Run {
   }
 
   lost(): void {
-    const claim = claimOf(this.options.directory);
-    if (claim === null || typeof claim === 'string') {
+    if (!existsSync(this.options.directory)) {
+      // Somebody removed it: whether the command ran is not said by that.
+      this.polled = true;
+      void this.look();
+    } else if (this.claim() === null) {
       this.finish({
         kind: 'neverStarted',
         text: `The command was not started: its record in ${this.options.directory} could not be written. Is the disk full?`,
@@ -131,6 +137,8 @@ class Run {
   private tick(): void {
     const { directory, watch } = this.options;
     const now = performance.now();
+    // Remembered early: it may be gone when it is needed.
+    this.claim();
     const { text, sizeBytes } = newestOf(directory, limits.outputChars, this.toldBytes);
     if (sizeBytes !== this.toldBytes) {
       this.toldBytes = sizeBytes;
@@ -158,8 +166,8 @@ class Run {
     if (this.looking || this.finished) return;
     this.looking = true;
     const { directory } = this.options;
-    const claim = claimOf(directory);
-    if (claim !== null && typeof claim !== 'string') {
+    const claim = this.claim();
+    if (claim !== null) {
       const shellLives = await lives(claim.shell);
       const wrapperLives = shellLives || (await lives(claim.wrapper));
       const code = exitOf(directory);
@@ -169,14 +177,16 @@ class Run {
       const patience = wrapperLives ? limits.killGraceMs : 0;
       if (code !== null) this.ended(code);
       else if (this.deadSinceMs !== null && this.deadSinceMs + patience <= performance.now()) this.vanished();
-    }
+    } else if (!existsSync(directory) && (await straysOf(this.options.mark)).length === 0) this.vanished();
     this.looking = false;
   }
 
   private vanished(): void {
     this.finish({
       kind: 'unknown',
-      text: 'The process of the command is gone and has left no record of how it ended (killed from outside, or the machine was restarted).',
+      text: existsSync(this.options.directory)
+        ? 'The process of the command is gone and has left no record of how it ended (killed from outside, or the machine was restarted).'
+        : 'The record of the command was removed while it ran, so nobody knows how it ended.',
       output: outputOf(this.options.directory),
     });
   }
@@ -231,8 +241,10 @@ class Run {
   }
 
   private claim(): Claim | null {
+    if (this.known !== null) return this.known;
     const claim = claimOf(this.options.directory);
-    return typeof claim === 'string' ? null : claim;
+    this.known = typeof claim === 'string' ? null : claim;
+    return this.known;
   }
 
   private finish(end: CommandEnd): void {
