@@ -11,6 +11,7 @@ import { limits } from './limits.ts';
 import { chooseModel, offerKey, setKey } from './models.ts';
 import type { Panels } from './panels.ts';
 import { pickAgent, pickAgentRow, pickWorkspace, sure } from './pick.ts';
+import { askTaskAndProfile } from './profilePick.ts';
 import { settings } from './settings.ts';
 import { counted, scriptedLabel } from './words.ts';
 import { agentOf, field, numberField, textField } from './targets.ts';
@@ -42,9 +43,13 @@ interface Task {
 }
 
 async function newAgent(ctx: Ctx, panels: Panels, given: unknown): Promise<unknown> {
-  return start(ctx, panels, given, async (note) => {
-    const text = textField(given, 'text') ?? (await askTask(t('New Agent'), t('What should it do?'), note));
-    return text === undefined ? undefined : { text, profile: textField(given, 'profile') ?? 'implementer' };
+  return start(ctx, panels, given, async (note, folder) => {
+    const text = textField(given, 'text');
+    const profile = textField(given, 'profile') ?? 'implementer';
+    if (text !== undefined) return { text, profile };
+    const title = t('New Agent');
+    const workspace = ctx.paths.toReal(folder);
+    return askTaskAndProfile(ctx, { title, prompt: t('What should it do?'), note, workspace, profile });
   });
 }
 
@@ -67,7 +72,7 @@ async function start(
   ctx: Ctx,
   panels: Panels,
   given: unknown,
-  task: (note: string) => Promise<Task | undefined>,
+  task: (note: string, workspace: string) => Promise<Task | undefined>,
 ): Promise<unknown> {
   const workspace = textField(given, 'workspace') ?? (await pickWorkspace());
   if (workspace === undefined) return undefined;
@@ -75,7 +80,7 @@ async function start(
   const chosen =
     named === undefined ? await chooseModel(ctx) : { model: named, scripted: named.startsWith('scripted/') };
   if (chosen === null) return undefined;
-  const wanted = await task(chosen.scripted ? scriptedLabel() : chosen.model);
+  const wanted = await task(chosen.scripted ? scriptedLabel() : chosen.model, workspace);
   if (wanted === undefined) return undefined;
   const name = textField(given, 'name');
   const params: Params<'agent/start'> = {

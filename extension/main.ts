@@ -11,6 +11,7 @@ import { registerCommands } from './commands.ts';
 import { registerContexts } from './contexts.ts';
 import { Ctx } from './ctx.ts';
 import { registerDecisions } from './decide.ts';
+import { registerKnowledgeCommands } from './knowledgeCommands.ts';
 import { registerLifeCommands } from './lifeCommands.ts';
 import { describe } from './log.ts';
 import { sendProviders } from './models.ts';
@@ -33,6 +34,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const panels = new Panels(ctx);
   registerStatus(ctx);
   registerCommands(ctx, panels);
+  registerKnowledgeCommands(ctx);
   registerLifeCommands(ctx, panels);
   registerUndoCommands(ctx);
   registerFolderCommands(ctx);

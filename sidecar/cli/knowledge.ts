@@ -33,12 +33,32 @@ async function profiles({ session, printer }: Context, command: Of<'profiles'>):
 }
 
 async function mcp({ session, printer }: Context, command: Of<'mcp'>): Promise<number> {
-  const { workspace, connect } = command;
-  const found = await session.call('mcp/list', { workspace: folderOf(workspace), connect });
+  const { connect, restart } = command;
+  const workspace = folderOf(command.workspace);
+  if (restart !== null) return await restartServer({ session, printer }, workspace, restart);
+  const found = await session.call('mcp/list', { workspace, connect });
   for (const row of found.servers) await printer.print({ type: 'server', ...row });
   for (const problem of found.problems) await printer.print({ type: 'problem', ...problem });
   const failed = found.servers.some(({ trust, problem }) => trust === 'trusted' && problem !== null);
   return connect && failed ? 1 : 0;
+}
+
+/** Ends it and starts it again at once, so that whoever asked sees whether it is well. */
+async function restartServer(
+  { session, printer }: Pick<Context, 'session' | 'printer'>,
+  workspace: string,
+  name: string,
+): Promise<number> {
+  const before = await session.call('mcp/list', { workspace, connect: false });
+  const named = before.servers.filter((server) => server.name === name && !server.hidden);
+  const server = named[0];
+  if (server === undefined)
+    throw new Failure('usage', `This folder has no server "${name}". "roost mcp" lists those it has.`);
+  await session.call('mcp/restart', { workspace, hash: server.hash });
+  const { servers } = await session.call('mcp/list', { workspace, connect: true });
+  const after = servers.find(({ hash }) => hash === server.hash) ?? server;
+  await printer.print({ type: 'server', ...after });
+  return after.problem === null ? 0 : 1;
 }
 
 /** Decides about the very bytes that it has just listed: a file that changes meanwhile is refused by the sidecar. */

@@ -5,7 +5,13 @@ import { Failure } from './failure.ts';
 import { need, oneOf } from './values.ts';
 
 export type KnowledgeCommand =
-  | { readonly kind: 'mcp'; readonly workspace: string | null; readonly connect: boolean }
+  | {
+      readonly kind: 'mcp';
+      readonly workspace: string | null;
+      readonly connect: boolean;
+      /** Name of the server to end and start again; null: none. */
+      readonly restart: string | null;
+    }
   | { readonly kind: 'profiles'; readonly workspace: string | null }
   | {
       readonly kind: 'trust';
@@ -45,12 +51,23 @@ export function parseKnowledge(
     case 'profiles':
       return { kind: 'profiles', workspace: values.workspace ?? null };
     case 'mcp':
-      return { kind: 'mcp', workspace: values.workspace ?? null, connect: values.connect === true };
+      return parseServers(values, words);
     case 'trust':
       return parseTrust(values, words);
     case 'configure':
       return parseConfigure(values, words);
   }
+}
+
+function parseServers(values: Values, [deed, name]: readonly string[]): KnowledgeCommand {
+  const common = {
+    kind: 'mcp',
+    workspace: values.workspace ?? null,
+    connect: values.connect === true,
+  } as const;
+  if (deed === undefined) return { ...common, restart: null };
+  if (deed === 'restart') return { ...common, restart: need(name, 'mcp restart', 'a server') };
+  throw new Failure('usage', `roost mcp: "${deed}" is not known. Use restart, or nothing to list them.`);
 }
 
 function parseTrust(values: Values, files: readonly string[]): KnowledgeCommand {

@@ -224,8 +224,9 @@ export const specs: Readonly<Record<string, Spec>> = {
   },
   mcp: {
     takes: ['workspace', 'connect'],
-    usage: 'mcp [--workspace DIR] [--connect]',
-    about: 'list the servers of tools (MCP) of a folder and what they offer; --connect starts and asks them',
+    usage: 'mcp [--workspace DIR] [--connect] | mcp restart SERVER [--workspace DIR]',
+    about:
+      'list the servers of tools (MCP) of a folder and what they offer; --connect starts and asks them; restart one',
   },
   trust: {
     takes: ['workspace', 'allow', 'deny'],

@@ -54,6 +54,15 @@ export interface ServerMethods {
     params: { readonly workspace: string; readonly connect: boolean };
     result: ServerList;
   };
+  /**
+   * Ends a server, and forgets why it could not be used: the next call starts it again, or `mcp/list` with `connect`. Calls
+   * that it is in the middle of are lost: those of tools that act become unknown.
+   */
+  'mcp/restart': {
+    params: { readonly workspace: string; readonly hash: string };
+    /** Whether it ran. */
+    result: { readonly ended: boolean };
+  };
   /** Files of servers that are the person's own, beside `~/.roost/mcp.json`: absolute paths, in place of those before. */
   'mcp/files': {
     params: { readonly files: readonly string[]; readonly key: string };

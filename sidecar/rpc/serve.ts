@@ -26,7 +26,7 @@ import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
 import { profileList } from './profiles.ts';
-import { serverList, type ServersNow } from './servers.ts';
+import { serverHandlers, type ServersNow } from './servers.ts';
 import { realFolder } from './start.ts';
 import { TroubleWatch } from './trouble.ts';
 import { isMethod, validate, validateNotice } from './validate.ts';
@@ -306,12 +306,12 @@ class Serving {
       'worktree/list': (params) => this.#options.behind().trees.list(params),
       'worktree/remove': (params) => this.#options.behind().trees.remove(params),
       'model/list': () => this.#options.models(),
-      'mcp/list': async ({ workspace: named, connect }, peer) => {
-        if (connect) refuseInside(peer);
-        const workspace = await realFolder(named);
-        const knowledge = await this.#options.look(workspace);
-        return serverList(this.#options.reads, this.#options.servers(), { workspace, knowledge, connect });
-      },
+      ...serverHandlers({
+        reads: this.#options.reads,
+        now: this.#options.servers,
+        look: this.#options.look,
+        personOnly: refuseInside,
+      }),
       'profile/list': async (params) => {
         const workspace = await realFolder(params.workspace);
         return profileList(this.#options.reads, workspace, await this.#options.look(workspace));

@@ -2,8 +2,12 @@
 
 import { wantedServers, type Knowledge, type Server, type Trusting } from '../core/knowledge.ts';
 import type { Offer } from '../core/offers.ts';
+import { RoostError } from '../protocol/errors.ts';
+import type { Params, Result } from '../protocol/methods.ts';
 import type { ServerList, ServerRow, ServerState } from '../protocol/server.ts';
 import type { OfferAnswer, Reads, ServerRef } from '../ports.ts';
+import type { Peer } from './peer.ts';
+import { realFolder } from './start.ts';
 
 /** The servers' own side: processes and sockets. */
 export interface ServersNow {
@@ -12,11 +16,43 @@ export interface ServersNow {
     readonly pid: number | null;
     readonly problem: string | null;
   };
+  /** Ends a server and forgets its failures; true: it ran. */
+  restart(hash: string): boolean;
   /** Starts or reaches a server and asks what it offers. */
   offer(server: ServerRef): Promise<OfferAnswer>;
 }
 
-export interface ServerQuestion {
+interface ServerParts {
+  readonly reads: Pick<Reads, 'trust' | 'offer'>;
+  readonly now: () => ServersNow;
+  /** What a folder tells agents, as it is now. */
+  look(workspace: string): Promise<Knowledge>;
+  /** Throws when the client runs in a command of an agent. */
+  personOnly(peer: Peer): void;
+}
+
+type ServerHandlers = {
+  readonly [M in 'mcp/list' | 'mcp/restart']: (params: Params<M>, peer: Peer) => Promise<Result<M>>;
+};
+
+export function serverHandlers({ reads, now, look, personOnly }: ServerParts): ServerHandlers {
+  return {
+    'mcp/list': async ({ workspace: named, connect }, peer) => {
+      if (connect) personOnly(peer);
+      const workspace = await realFolder(named);
+      return serverList(reads, now(), { workspace, knowledge: await look(workspace), connect });
+    },
+    'mcp/restart': async ({ workspace, hash }, peer) => {
+      personOnly(peer);
+      const { servers } = await look(await realFolder(workspace));
+      if (servers.some((server) => server.hash === hash)) return { ended: now().restart(hash) };
+      const message = 'There is no such server in this folder any more. List the servers again.';
+      throw new RoostError('request/invalid', message);
+    },
+  };
+}
+
+interface ServerQuestion {
   readonly workspace: string;
   readonly knowledge: Knowledge;
   /** Start or reach all that are trusted, and ask them anew. */
@@ -24,7 +60,7 @@ export interface ServerQuestion {
 }
 
 /** What `mcp/list` gives of a folder that was just looked at. */
-export async function serverList(
+async function serverList(
   reads: Pick<Reads, 'trust' | 'offer'>,
   now: ServersNow,
   { workspace, knowledge, connect }: ServerQuestion,

@@ -320,6 +320,7 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   }),
   'cost/ledger': v.strictObject({ agent: v.nullable(agent), after: count, limit: pageLimit }),
   'mcp/list': v.strictObject({ workspace: name, connect: v.boolean() }),
+  'mcp/restart': v.strictObject({ workspace: name, hash: name }),
   'mcp/files': v.strictObject({
     files: v.pipe(
       v.array(v.pipe(name, v.regex(/^(\/|[a-z]:[\\/])/i, 'it must be an absolute path'))),

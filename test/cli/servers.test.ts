@@ -48,6 +48,12 @@ test('a server of the folder is trusted, listed, called and asked about; its sec
   assert.equal(asked?.['state'], 'running');
   assert.match(String(ghost?.['problem']), /there is no program "no-such-program"/);
 
+  const [again] = await store.lines('mcp', 'restart', 'memory');
+  assert.equal(again?.['state'], 'running');
+  assert.notEqual(again?.['pid'], asked?.['pid']);
+  const unknown = await store.roost('mcp', 'restart', 'nobody');
+  assert.match(unknown.stderr, /This folder has no server "nobody"/);
+
   const running = store.start(['run', '--new', ...store.model, '--', 'work']);
   await until(
     'it asks about the tool that acts',

@@ -284,6 +284,36 @@ test('what is deleted can be restored, at once or from the trash', async () => {
   assert.equal((said('agent/restore') as { agent: number }).agent, 9);
 });
 
+test('a server of the folder is decided on and started again, and what came of it is said', async () => {
+  const said = (method: string): unknown =>
+    sidecar.calls.filter((call) => call.method === method).at(-1)?.params as unknown;
+  const notes = {
+    ...{ name: 'notes', label: '.mcp.json: notes', path: '/project/.mcp.json', hash: 'h', trust: 'pending' },
+    ...{ hidden: false, transport: 'stdio', line: 'notes', given: [], state: 'idle', pid: null },
+    ...{ problem: null, tools: null, dropped: [] },
+  };
+  const offers = (change: object): void => {
+    sidecar.answers['mcp/list'] = () => ({ servers: [{ ...notes, ...change }], problems: [] });
+  };
+  offers({});
+  sidecar.answers['trust/set'] = () => ({ changed: 1 });
+  sidecar.answers['mcp/restart'] = () => ({ ended: false });
+  // What is not trusted is not started, whoever asks: the deeds that there are are offered instead.
+  seen.answers = [undefined];
+  await seen.commands.get('roost.servers')?.({ server: 'notes', deed: 'restart' });
+  assert.equal(said('mcp/restart'), undefined);
+  await seen.commands.get('roost.servers')?.({ server: 'notes', deed: 'trust' });
+  const { hashes, trusted } = said('trust/set') as { hashes: string[]; trusted: boolean };
+  assert.deepEqual([hashes, trusted], [['h'], true]);
+  offers({ trust: 'trusted', tools: [{ name: 'a', description: '', reading: true }] });
+  await seen.commands.get('roost.servers')?.({ server: 'notes', deed: 'restart' });
+  assert.equal((said('mcp/restart') as { hash: string }).hash, 'h');
+  assert.match(seen.messages.at(-1) ?? '', /notes runs and offers 1 tool/);
+  offers({ trust: 'trusted', problem: 'The server notes cannot be used: no licence' });
+  await seen.commands.get('roost.servers')?.({ server: 'notes', deed: 'restart' });
+  assert.match(seen.messages.at(-1) ?? '', /no licence/);
+});
+
 test('Empty Trash always asks, and deletes what was counted', async () => {
   const emptied = (): unknown[] =>
     sidecar.calls.filter((call) => call.method === 'trash/empty').map((call) => call.params);

@@ -238,6 +238,9 @@ export class ThemeIcon {
   }
 }
 
+export const ProgressLocation = { Notification: 15 };
+export const QuickPickItemKind = { Separator: -1, Default: 0 };
+
 export class ThemeColor extends ThemeIcon {}
 
 export class TreeItem {
@@ -373,6 +376,7 @@ export const window = {
   showErrorMessage: say,
   showQuickPick: answer,
   showInputBox: answer,
+  withProgress: (_options: unknown, work: () => unknown) => work(),
   setStatusBarMessage: ignore,
 };
 

@@ -131,6 +131,7 @@ export class Rig {
       checkStart: (params) => Promise.resolve(params),
       servers: () => ({
         status: () => ({ status: 'idle', pid: null, problem: null }),
+        restart: () => false,
         offer: () => Promise.resolve({ kind: 'failed', message: 'no servers here' }),
       }),
       look: () => Promise.resolve(noKnowledge),

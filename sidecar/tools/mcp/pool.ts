@@ -130,6 +130,18 @@ export class Pool {
     return { status, pid: connection?.pid ?? null, problem };
   }
 
+  /** Ends a server and forgets its failures; true: it ran. What it is in the middle of is lost. */
+  restart(hash: string): boolean {
+    const server = this.#servers.get(hash);
+    if (server === undefined) return false;
+    const ran = server.connection !== null;
+    server.problem = null;
+    server.failures = 0;
+    server.retryAtMs = 0;
+    this.#end(server);
+    return ran;
+  }
+
   /** Servers that run or start. */
   get running(): number {
     return [...this.#servers.values()].filter((each) => each.connection !== null || each.connecting !== null)
