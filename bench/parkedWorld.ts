@@ -1,10 +1,10 @@
-// The process that `parked` measures: so many agents that each wait for a person's answer, after so many events.
+// The process that `parked` measures: so many agents that each wait for a person's answer, among so many in all.
 // Started with `--expose-gc` and the environment of a sidecar; prints one line of JSON.
 //
-//   node --expose-gc bench/parkedWorld.ts ROOTS CHILDREN EVENTS
+//   node --expose-gc bench/parkedWorld.ts ROOTS CHILDREN ASKING
 //
-// Children ask a question in their first round and are parked. While fewer events than EVENTS have been handled
-// their questions are answered, and they ask the next one.
+// Of the children of each root the first ASKING ask a question in their first round and are parked; the others answer
+// and are done. So two worlds with as many children handle about as many events and hold as many rows.
 
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,8 +20,7 @@ export interface Parked {
   readonly privateMB: number;
 }
 
-const answersAtOnce = 500;
-const [roots = 1, children = 1, events = 0] = process.argv.slice(2).map(Number);
+const [roots = 1, children = 1, asking = 1] = process.argv.slice(2).map(Number);
 
 const world = startInProcess({ script: answerTo, modelSlots: 1_000, latencyMs: 1 });
 for (let root = 0; root < roots; root++) {
@@ -35,19 +34,22 @@ for (let root = 0; root < roots; root++) {
   });
 }
 await allParked();
-while (world.host.loop().events < events) await answerAll();
-const handled = world.host.loop().events;
+const { events } = world.host.loop();
 const privateMB = await settled();
-const result: Parked = { parked: parked(world), events: handled, privateMB };
+const result: Parked = { parked: parked(world), events, privateMB };
 process.stdout.write(`${JSON.stringify(result)}\n`);
 await world.close();
 
 function answerTo(_request: ModelRequest, items: readonly Item[]): readonly Block[] {
   const first = items[0];
-  const isRoot = first?.kind === 'user' && first.text.startsWith('root');
-  const round = items.filter((item) => item.kind === 'answer').length;
-  if (!isRoot) return [call('ask_user', { question: `What next, after ${round}?` })];
-  if (round > 0) return [call('wait_agent', {})];
+  const task = first?.kind === 'user' ? first.text : '';
+  const child = /^child (\d+)/.exec(task)?.[1];
+  if (child !== undefined) {
+    return Number(child) <= asking
+      ? [call('ask_user', { question: 'What next?' })]
+      : [{ kind: 'text', text: 'Done.' }];
+  }
+  if (items.some((item) => item.kind === 'answer')) return [call('wait_agent', { mode: 'all' })];
   const numbers = Array.from({ length: children }, (_, index) => String(index + 1));
   return [call('spawn_agent', { template: 'child {item}', items: numbers })];
 }
@@ -62,20 +64,9 @@ function parked(world: InProcess): number {
 }
 
 async function allParked(): Promise<void> {
-  while (parked(world) < roots * (children + 1)) await sleep(20);
-}
-
-/** Answers each question once, and resolves when all wait again. */
-async function answerAll(): Promise<void> {
-  for (let after = 0, more = true; more;) {
-    const page = world.open.reads.requests(after, answersAtOnce);
-    const requests = page.rows.map((row) => row.id);
-    after = requests.at(-1) ?? after;
-    more = page.more;
-    const key = `answers-${requests[0] ?? 0}`;
-    await world.call('request/answerMany', { requests, answer: { kind: 'text', text: 'on' }, key });
-  }
-  await allParked();
+  const rest = (): number =>
+    world.open.reads.agents(0, 0, roots).rows.reduce((sum, row) => sum + row.branch.running, 0);
+  while (parked(world) < roots * (asking + 1) || rest() > 0) await sleep(20);
 }
 
 /** Private memory once the checkpoint thread has left and two collections in a row find nothing more. */

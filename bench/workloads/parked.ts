@@ -16,9 +16,9 @@ export const workload: Workload = {
   title: 'parked: private memory of many parked agents against few, after as many events and a collection',
   options: { roots: 10, children: 100_000, few: 1_000 },
   run: async ({ roots = 1, children = 1, few = 1 }, say) => {
-    const many = await parkedWorld(roots, children, 0);
+    const many = await parkedWorld(roots, children, children);
     say(`${many.parked} parked, ${many.events} events: ${round(many.privateMB)} MB private`);
-    const less = await parkedWorld(1, few, many.events);
+    const less = await parkedWorld(roots, children, Math.ceil(few / roots));
     say(`${less.parked} parked, ${less.events} events: ${round(less.privateMB)} MB private`);
     const bytes = (many.privateMB - less.privateMB) * 2 ** 20;
     return {
@@ -32,8 +32,8 @@ export const workload: Workload = {
 };
 
 /** One world in a process of its own, with the memory settings of the sidecar. */
-async function parkedWorld(roots: number, children: number, events: number): Promise<Parked> {
-  const args = [...sidecarFlags, '--expose-gc', program, String(roots), String(children), String(events)];
+async function parkedWorld(roots: number, children: number, asking: number): Promise<Parked> {
+  const args = [...sidecarFlags, '--expose-gc', program, String(roots), String(children), String(asking)];
   const { stdout } = await run(process.execPath, args, { env: sidecarEnvironment(process.env) });
   const told: Parked = JSON.parse(stdout);
   return told;
