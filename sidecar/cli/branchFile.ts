@@ -106,11 +106,11 @@ async function importBranch(
   const hash = createHash('sha256');
   let lines: BranchLine[] = [];
   let bytes = 0;
-  let part = 0;
+  let after = 0;
   const send = async (last: boolean): Promise<boolean> => {
-    const params = { key, workspace: folder, part, lines, last };
+    const params = { key, workspace: folder, after, lines, last };
     const { agent, name, agents } = await session.call('agent/import', params);
-    [lines, bytes, part] = [[], 0, part + 1];
+    [lines, bytes, after] = [[], 0, after + lines.length];
     if (agent === null) return false;
     await printer.print({ type: 'imported', agent, name, agents });
     return true;

@@ -132,15 +132,15 @@ export interface BranchFileMethods {
     result: { readonly text: string; readonly next: string | null };
   };
   /**
-   * Lines of a branch's file, part after part from 0 on. The branch is there when the last part is, at rest, below
+   * Lines of a branch's file, part after part from its header on, `after` so many. The branch is there when the last part is, at rest, below
    * nobody, in `workspace`, under permission mode `ask`; until then it is nowhere. The same key gives the same branch
-   * for ever: `agent` is set when it is there, and nothing more is sent then. `import/stale`: begin again with part 0.
+   * for ever: `agent` is set when it is there, and nothing more is sent then. `import/stale`: begin again with the header.
    */
   'agent/import': {
     params: {
       readonly key: string;
       readonly workspace: string;
-      readonly part: number;
+      readonly after: number;
       readonly lines: readonly BranchLine[];
       readonly last: boolean;
     };

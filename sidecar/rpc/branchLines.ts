@@ -15,7 +15,11 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const time = v.pipe(count, v.maxValue(8.64e15));
 const id = v.pipe(count, v.minValue(1));
 const short = v.pipe(v.string(), v.maxLength(limits.nameChars));
-const named = v.pipe(short, v.regex(/^[\w.-]{1,80}$/, 'a name has 1 to 80 letters, digits, dots, - or _'));
+// As people and agents may choose them, or as the first words of a task in any language make them.
+const named = v.pipe(
+  short,
+  v.regex(/^[\p{L}\p{N}_.-]{1,80}$/u, 'a name has 1 to 80 letters, digits, . - or _'),
+);
 const text = v.pipe(v.string(), v.maxBytes(limits.branchLineBytes));
 const sender = v.picklist(['person', 'parent', 'agent']);
 const outcome = v.picklist(['done', 'failed', 'interrupted', 'superseded']);
@@ -87,7 +91,7 @@ const body: Schema<FileBody> = v.variant('kind', [
 const limit = v.nullable(count);
 
 /** Any line but the last. */
-export const branchLine: Schema<BranchLine> = v.variant('type', [
+const branchLine: Schema<BranchLine> = v.variant('type', [
   v.strictObject({
     type: v.literal('branch'),
     version: v.literal(branchFileVersion),
@@ -100,7 +104,7 @@ export const branchLine: Schema<BranchLine> = v.variant('type', [
     id,
     parent: v.nullable(id),
     name: named,
-    task: v.pipe(v.string(), v.maxLength(limits.taskChars + 1)),
+    task: v.pipe(v.string(), v.maxLength(2 * limits.taskChars)),
     model: short,
     profile: short,
     isolation: v.picklist(['shared', 'worktree', 'readonly']),
@@ -131,3 +135,14 @@ export const branchLine: Schema<BranchLine> = v.variant('type', [
     atMs: time,
   }),
 ]);
+
+/** Whether lines may come in one part, which is one step: one line may be long, several may not. */
+const isSmall = (lines: BranchLine[]): boolean =>
+  lines.length <= 1 || Buffer.byteLength(JSON.stringify(lines)) <= limits.importPartBytes;
+
+/** The lines of one part. */
+export const branchLines: Schema<readonly BranchLine[]> = v.pipe(
+  v.array(branchLine),
+  v.maxLength(limits.importLines),
+  v.check(isSmall, 'send fewer lines at once'),
+);

@@ -381,7 +381,7 @@ class Serving {
             'A person imports branches. Start children to work for you.',
           );
         const params = { ...asked, workspace: await realFolder(asked.workspace) };
-        if (params.part === 0) await this.#look(params.workspace);
+        if (params.after === 0) await this.#look(params.workspace);
         return this.#commit((reply) => ({ kind: 'agent/import', params, reply }));
       },
       'trash/empty': (params) => this.#commit((reply) => ({ kind: 'trash/empty', params, reply })),

@@ -14,7 +14,7 @@ import type { LmEnding, LmPart, ModelOffer } from '../protocol/editorModel.ts';
 import type { EditorMethods } from '../protocol/editorMethods.ts';
 import type { ClientNotifications, MethodName, Methods, Params } from '../protocol/methods.ts';
 import type { TreeQuery } from '../protocol/tree.ts';
-import { branchLine } from './branchLines.ts';
+import { branchLines } from './branchLines.ts';
 import { limits } from '../runtime/limits.ts';
 
 type Schema<T> = v.GenericSchema<unknown, T>;
@@ -271,8 +271,8 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
   'agent/import': v.strictObject({
     key,
     workspace: name,
-    part: count,
-    lines: v.pipe(v.array(branchLine), v.maxLength(limits.importLines)),
+    after: count,
+    lines: branchLines,
     last: v.boolean(),
   }),
   'trash/empty': v.strictObject({

@@ -51,7 +51,7 @@ export function onImport(step: Step, event: Event): void {
     const value = { agent: agentId(known.id), name: known.name, agents: known.bAgents };
     return void step.after(() => reply({ ok: true, value }));
   }
-  const arrival = params.part === 0 ? begin(step, event, known) : goOn(step, event, state);
+  const arrival = params.after === 0 ? begin(step, event, known) : goOn(step, event, state);
   if (arrival === null) return;
   const wrong = takeLines(step, arrival, params);
   if (wrong !== null) {
@@ -59,9 +59,10 @@ export function onImport(step: Step, event: Event): void {
     return refuse(step, reply, 'import/invalid', `The file cannot be imported: ${wrong}`);
   }
   if (params.last) return arrive(step, arrival, reply);
-  arrival.part += 1;
+  arrival.taken += params.lines.length;
   if (arrival.trash !== 0) step.store.update('trash', arrival.trash, { at: step.nowMs });
   const value = { agent: null, name: '', agents: arrival.agents };
+  step.arrivals.set(params.key, arrival);
   step.after(() => {
     step.rt.arrivals.set(params.key, arrival);
     reply({ ok: true, value });
@@ -71,33 +72,43 @@ export function onImport(step: Step, event: Event): void {
 /** The first part. What is there of an earlier try of the same file goes. */
 function begin(step: Step, { params, reply }: Event, known: AgentRecord | undefined): Arrival | null {
   const { arrivals } = step.rt;
-  const earlier = arrivals.get(params.key);
-  if (earlier === undefined && limits.arrivals <= arrivals.size) {
+  if (found(step, params.key) === null && limits.arrivals <= arrivals.size) {
     const message = `${arrivals.size} branches are being imported. Wait until one of them is there.`;
     refuse(step, reply, 'overloaded', message);
     return null;
   }
   if (known !== undefined) toEmpty(step, known.trash);
   return {
-    ...{ key: params.key, place: placeOf(step, params.workspace), part: 0, hasHeader: false, trash: 0 },
-    ...{ agents: 0, line: [], turn: 0, wasOpen: false, open: [], stranger: 0 },
+    ...{ key: params.key, place: placeOf(step, params.workspace), taken: 0, hasHeader: false, trash: 0 },
+    ...{ agents: 0, line: [], turn: 0, begins: null, wasOpen: false, open: [], stranger: 0 },
   };
 }
 
 /** A later part, on a copy of what is remembered: a step that is rolled back leaves that as it was. */
 function goOn(step: Step, { params, reply }: Event, state: string | undefined): Arrival | null {
-  const known = step.rt.arrivals.get(params.key);
+  const known = found(step, params.key);
   const isThere = known?.trash === 0 || state === 'arriving';
-  if (known !== undefined && known.part === params.part && isThere) return { ...known };
+  if (known !== null && known.taken === params.after && isThere) return { ...known };
   const message = 'What was imported of this file is gone, or another client imports it too. Begin again.';
   refuse(step, reply, 'import/stale', message);
   return null;
 }
 
+/** What is remembered of a file, as this step leaves it. */
+function found(step: Step, key: string): Arrival | null {
+  const now = step.arrivals.get(key);
+  return now === undefined ? (step.rt.arrivals.get(key) ?? null) : now;
+}
+
+function forget(step: Step, key: string): void {
+  step.arrivals.set(key, null);
+  step.after(() => void step.rt.arrivals.delete(key));
+}
+
 /** Nothing more of it comes: what is there goes. */
 function giveUp(step: Step, arrival: Arrival): void {
   if (arrival.trash !== 0) toEmpty(step, arrival.trash);
-  step.after(() => void step.rt.arrivals.delete(arrival.key));
+  forget(step, arrival.key);
 }
 
 function toEmpty(step: Step, trash: number): void {
@@ -111,9 +122,7 @@ export function dropArrivals(step: Step, olderThanMs: number): void {
   for (const row of step.store.range('trash.state', ['arriving'], { limit: limits.slice })) {
     if (olderThanMs < row.at) continue;
     toEmpty(step, row.id);
-    step.after(() => {
-      for (const [key, { trash }] of step.rt.arrivals) if (trash === row.id) step.rt.arrivals.delete(key);
-    });
+    for (const [key, { trash }] of step.rt.arrivals) if (trash === row.id) forget(step, key);
   }
 }
 
@@ -133,7 +142,7 @@ function arrive(step: Step, arrival: Arrival, reply: Reply<Result<'agent/import'
   }
   closeTurn(step, arrival);
   step.store.update('trash', arrival.trash, { state: 'leaving', agents: arrival.agents });
-  step.after(() => void step.rt.arrivals.delete(arrival.key));
+  forget(step, arrival.key);
   const done: Reply<BranchDone> = (answer) => {
     if (!answer.ok) return reply(answer);
     const { name, agents } = answer.value;
@@ -240,8 +249,14 @@ const reading = (step: Step, arrival: Arrival): AgentRecord | null => {
 
 function takeTurn(step: Step, arrival: Arrival, line: TurnLine): Wrong {
   closeTurn(step, arrival);
-  const agent = reading(step, arrival);
-  if (agent === null) return 'a turn stands before the first agent.';
+  if (arrival.line.length === 0) return 'a turn stands before the first agent.';
+  arrival.begins = line;
+  return null;
+}
+
+/** A turn is there from its first entry on: one that has ended without any was taken back (queue/remove). */
+function beginTurn(step: Step, arrival: Arrival, line: TurnLine): void {
+  const agent = must(reading(step, arrival), 'a turn is of an agent');
   const { cause, brief, result, startedAtMs, endedAtMs } = line;
   const outcome = line.outcome ?? 'interrupted';
   const turn = insertTurn(step, {
@@ -255,9 +270,9 @@ function takeTurn(step: Step, arrival: Arrival, line: TurnLine): Wrong {
   });
   arrival.turn = turn;
   arrival.wasOpen = line.outcome === null;
+  arrival.begins = null;
   agent.last = turn;
   agent.outcome = outcome;
-  return null;
 }
 
 /** Whom an id here stands for. One that is not above is nobody that could be asked, as one that was deleted. */
@@ -267,7 +282,7 @@ function senderIn(step: Step, arrival: Arrival, from: FileSender): number {
   if (from === 'parent' && parent !== 0) return parent;
   if (arrival.stranger === 0) {
     const { id: _id, ...row } = must(reading(step, arrival), 'somebody reads what is sent');
-    arrival.stranger = step.store.insert('agent', { ...row, parent: 0, key: null, trash: 0, detached: 0 });
+    arrival.stranger = step.store.insert('agent', { ...row, parent: 0, key: null, detached: 0 });
     step.store.remove('agent', arrival.stranger);
   }
   return arrival.stranger;
@@ -275,6 +290,7 @@ function senderIn(step: Step, arrival: Arrival, from: FileSender): number {
 
 function takeEntry(step: Step, arrival: Arrival, line: EntryLine): Wrong {
   const { body } = line;
+  if (arrival.begins !== null) beginTurn(step, arrival, arrival.begins);
   if (arrival.turn === 0) return 'an entry stands before the first turn of its agent.';
   if (body.kind === 'answer' || body.kind === 'end') closeCalls(step, arrival);
   switch (body.kind) {
@@ -389,6 +405,7 @@ function closeCalls(step: Step, arrival: Arrival): void {
 
 /** Nothing more of the turn comes: one that was open ends. */
 function closeTurn(step: Step, arrival: Arrival): void {
+  arrival.begins = null;
   if (arrival.turn === 0) return;
   closeCalls(step, arrival);
   const text = 'It was at work when the branch was exported.';

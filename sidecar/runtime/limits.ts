@@ -152,6 +152,8 @@ export const limits = {
   arrivalIdleMs: 10 * 60_000,
   /** Lines of a part of an import, which is one step: 100 rows with their texts take about 5 ms. More are refused. */
   importLines: 100,
+  /** Bytes of a part with more than one line: packing 1 MB takes 10 ms. */
+  importPartBytes: 1024 * 1024,
   /** Bytes of a line of a branch's file. A longer one is refused: with the rest of its part it must fit a client's message. */
   branchLineBytes: 6 * 1024 * 1024,
   /** Bytes of a branch's file that one answer holds: as JSON within a JSON text they may double. */

@@ -24,6 +24,7 @@ import type {
   ToolSpec,
   Trees,
 } from '../ports.ts';
+import type { TurnLine } from '../protocol/branchFile.ts';
 import type { BranchDone, Params, Result } from '../protocol/methods.ts';
 import type { Reply, RuntimeEvent } from './event.ts';
 
@@ -113,14 +114,16 @@ export interface Arrival {
   readonly key: string;
   /** Row of `place`: the folder that its agents will work in. */
   readonly place: number;
-  /** The part that comes next. */
-  part: number;
+  /** Lines that were taken: what names the part that comes next, however many lines a client sends at once. */
+  taken: number;
   hasHeader: boolean;
   /** Row of `trash`; 0 before the first agent. */
   trash: number;
   agents: number;
   /** The agent that is read and those above it, the top first: its number in the file, and here. */
   line: readonly { readonly file: number; readonly id: number }[];
+  /** A turn whose first entry comes next. */
+  begins: TurnLine | null;
   /** The turn that is read, 0: none; and whether it was open when the file was written. */
   turn: number;
   wasOpen: boolean;

@@ -24,7 +24,8 @@ export function settleStep(step: Step): void {
 function tellParents(step: Step): void {
   for (const { parent: id, turn, outcome } of step.untold.splice(0)) {
     step.lookingAt = id;
-    const parent = step.agent(id);
+    const parent = step.findAgent(id);
+    if (parent === undefined) continue; // deleted for good in the same step
     // In a branch that is being closed or deleted nobody starts again because others were ended.
     if (stoppedAt(step, id) !== undefined) continue;
     if (parent.phase === 'waiting' || parent.phase === 'calling') turnEndedForWaits(step, parent, turn);
@@ -36,8 +37,9 @@ function settleAgents(step: Step): void {
   for (const id of step.unsettled) {
     step.unsettled.delete(id);
     step.lookingAt = id;
-    const agent = step.agent(id);
-    if (agent.turn === 0 || agent.phase === 'asking' || agent.phase === 'ready') continue;
+    const agent = step.findAgent(id);
+    if (agent === undefined || agent.turn === 0 || agent.phase === 'asking' || agent.phase === 'ready')
+      continue;
     if (agent.why === 'quarantine') continue; // a person decides first
     if (settleCalls(step, agent)) nextRound(step, agent);
   }
@@ -47,6 +49,7 @@ function look(step: Step): void {
   for (const [id, failed] of step.looks) {
     step.looks.delete(id);
     step.lookingAt = id;
-    lookAtNotice(step, step.agent(id), failed);
+    const agent = step.findAgent(id);
+    if (agent !== undefined) lookAtNotice(step, agent, failed);
   }
 }

@@ -25,7 +25,7 @@ import type { EntryBody, Outcome } from '../protocol/entry.ts';
 import type { TrustState } from '../protocol/profile.ts';
 import type { News, Store } from '../ports.ts';
 import { limits } from './limits.ts';
-import type { Pin, PinnedProfile, Runtime, Slots } from './memory.ts';
+import type { Arrival, Pin, PinnedProfile, Runtime, Slots } from './memory.ts';
 
 interface Held {
   readonly row: AgentRecord;
@@ -79,6 +79,9 @@ export class Step {
   /** Verdicts on files by hash, as this step will leave them. */
   readonly trust = new Map<string, TrustState>();
   readonly offers = new Map<string, Offer>();
+
+  /** Imports as this step will leave them; null: ended. The same part may come twice in one step. */
+  readonly arrivals = new Map<string, Arrival | null>();
 
   private readonly agents = new Map<number, Held>();
   private readonly lists = new Set<number>();

@@ -5,6 +5,7 @@
 
 import type DatabaseConstructor from 'better-sqlite3';
 import type { AgentRecord, ChangeRecord, TurnRecord } from '../core/rows.ts';
+import { RoostError } from '../protocol/errors.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { AgentLine, BranchLine, EntryLine, FileBody, FileSender } from '../protocol/branchFile.ts';
 import type { Entry, EntryBody } from '../protocol/entry.ts';
@@ -42,13 +43,19 @@ export class BranchReads {
       .pluck();
   }
 
-  /** Lines of the branch below and with `top`, from a place on. Ends early when an agent of it is gone. */
+  /**
+   * Lines of the branch below and with `top`, from a place on.
+   * @throws RoostError `agent/unknown` when the agent at that place is gone: the file would be cut.
+   */
   *lines(top: number, from: BranchPlace): Generator<PlacedLine> {
     let at = from;
     for (;;) {
       const row = this.#agents.agent(at.agent);
       const own = this.#own.get(at.agent);
-      if (row === undefined || own === undefined) return;
+      if (row === undefined || own === undefined) {
+        const message = 'An agent of the branch was deleted while it was exported. Export it again.';
+        throw new RoostError('agent/unknown', message, { agent: at.agent });
+      }
       if (at.part === 'agent') {
         at = { agent: at.agent, part: 'entries', after: 0, turn: 0 };
         yield { line: agentLine(row, own, top), next: at };

@@ -63,6 +63,7 @@ async function branch(store: Store): Promise<void> {
     '--',
     'é '.repeat(9_000),
   );
+  await store.lines('run', '--new', '--parent', 'lead', ...store.model, '--', 'Größe ändern, 大きさ');
   await store.lines('fork', 'lead/kid', '--agent', 'heir', '--', 'go on');
   await store.lines('wait', 'lead/heir');
   await store.lines('wait', 'lead');
@@ -83,7 +84,7 @@ test('a branch is written to a file and comes back in another store as it was, a
   assert.deepEqual([header?.['type'], header?.['version'], header?.['name']], ['branch', 1, 'lead']);
   assert.deepEqual(
     lines.filter((line) => line['type'] === 'agent').map((line) => line['name']),
-    ['lead', 'kid', 'heir'],
+    ['lead', 'kid', 'größe-ändern-大きさ', 'heir'],
   );
   assert.equal(
     (await from.roost('export', 'lead')).stdout.split('\n').length,
@@ -93,23 +94,23 @@ test('a branch is written to a file and comes back in another store as it was, a
   assert.match((await from.roost('export', 'lead', file)).stderr, /There is a file .* already/);
 
   const here = one(await to.lines('import', file), 'imported');
-  assert.deepEqual([here['name'], here['agents']], ['lead', 3]);
+  assert.deepEqual([here['name'], here['agents']], ['lead', 4]);
   await to.lines('export', 'lead', again);
   assert.deepEqual(comparable(again), comparable(file));
   const rows = await to.lines('ls', '--all');
   assert.deepEqual(
     rows.map(({ name, phase, outcome, mode }) => [name, phase, outcome, mode]),
-    ['lead', 'kid', 'heir'].map((name) => [name, 'idle', 'done', 'ask']),
+    ['lead', 'kid', 'größe-ändern-大きさ', 'heir'].map((name) => [name, 'idle', 'done', 'ask']),
   );
   const { spent } = one(await to.lines('budget', 'lead'), 'budget') as { spent?: unknown };
-  assert.deepEqual(spent, { microUsd: 0, tokens: 0, agents: 3 });
+  assert.deepEqual(spent, { microUsd: 0, tokens: 0, agents: 4 });
   await healthy(to);
 
   // The same file twice is one branch, also when the sidecar was killed between.
   await to.kill();
   const twice = one(await to.lines('import', file), 'imported');
   assert.deepEqual(twice, here);
-  assert.equal((await to.lines('ls', '--all')).length, 3);
+  assert.equal((await to.lines('ls', '--all')).length, 4);
   const heard = await to.lines('send', 'lead/heir', '--follow', ...to.model.slice(0, 2), '--', 'and on');
   assert.equal(one(heard, 'result')['text'], 'heard and on');
   // What was deleted for good may come again.
@@ -165,5 +166,5 @@ test('a file that is cut, changed, of another version or made up is refused, and
   while ((await to.lines('trash')).length > 0)
     assert.ok(Date.now() < deadlineMs, 'what was there of them goes');
   await healthy(to);
-  assert.equal(one(await to.lines('import', good), 'imported')['agents'], 3);
+  assert.equal(one(await to.lines('import', good), 'imported')['agents'], 4);
 });

@@ -32,13 +32,13 @@ const linesIn = (text: string): BranchLine[] =>
 type Part = Partial<Params<'agent/import'>>;
 
 const send = (world: World, part: Part): Result<'agent/import'> =>
-  world.call('agent/import', { key: 'file', workspace: '/w', part: 0, lines: [], last: false, ...part });
+  world.call('agent/import', { key: 'file', workspace: '/w', after: 0, lines: [], last: false, ...part });
 
 /** Imports lines in parts of a few. */
 function imported(world: World, lines: readonly BranchLine[], each = 3): Result<'agent/import'> {
   for (let at = 0; ; at += each) {
     const last = lines.length <= at + each;
-    const done = send(world, { part: at / each, lines: lines.slice(at, at + each), last });
+    const done = send(world, { after: at, lines: lines.slice(at, at + each), last });
     if (last) return done;
   }
 }
@@ -132,7 +132,7 @@ test('until its last part a branch is nowhere; a crash takes what is there of it
     there.crash();
     there.run(1_000);
     assert.deepEqual([seen(), there.open.reads.trash(0, 9).rows], [[0, 0], []]);
-    assert.throws(() => send(there, { part: 1, lines: lines.slice(cut) }), /import\/stale/);
+    assert.throws(() => send(there, { after: cut, lines: lines.slice(cut) }), /import\/stale/);
     healthy(there);
   }
   const done = imported(there, lines);
@@ -145,6 +145,22 @@ test('until its last part a branch is nowhere; a crash takes what is there of it
   healthy(there);
 });
 
+test('what is deleted while a branch is exported cuts no file: who exports is told', () => {
+  const world = swarm();
+  const { agent } = world.start('lead');
+  world.run(60_000);
+  const [first] = world.open.reads.agents(agent, 0, 9).rows;
+  assert.ok(first !== undefined);
+  const options = { reads: world.open.reads, redacted: (text: string) => text, nowMs: () => 0 };
+  const cursor = `entries.${first.id}.0.0.0`;
+  assert.notEqual(exportPage(options, { agent, cursor }).text, '');
+  world.call('agent/delete', { agent: first.id, key: world.key() });
+  world.call('trash/empty', { agents: null, key: world.key() });
+  world.run(1_000);
+  assert.throws(() => exportPage(options, { agent, cursor }), /deleted while it was exported/);
+  assert.throws(() => exportPage(options, { agent, cursor: 'x' }), /no cursor of an export/);
+});
+
 test('of two clients with the same file the later one imports it; one that was left alone goes by its age', () => {
   const world = swarm();
   const { agent } = world.start('lead');
@@ -153,8 +169,8 @@ test('of two clients with the same file the later one imports it; one that was l
   const there = new World({ answer: () => 'yes' });
   send(there, { lines: lines.slice(0, 4) });
   send(there, { lines: lines.slice(0, 6) });
-  send(there, { part: 1, lines: lines.slice(6, 8) });
-  assert.throws(() => send(there, { part: 1, lines: lines.slice(4) }), /import\/stale/);
+  send(there, { after: 6, lines: lines.slice(6, 8) });
+  assert.throws(() => send(there, { after: 4, lines: lines.slice(4) }), /import\/stale/);
   for (let other = 1; other < limits.arrivals; other++)
     send(there, { key: `other${other}`, lines: lines.slice(0, 4) });
   assert.throws(() => send(there, { key: 'more', lines: lines.slice(0, 4) }), /overloaded/);

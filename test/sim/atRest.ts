@@ -8,6 +8,7 @@ import type { AgentRecord, EntryRecord, TurnRecord } from '../../sidecar/core/ro
 import { bodyIn } from './lines.ts';
 import { isStopped, recount } from './recount.ts';
 import { fitsSchema } from './script.ts';
+import { importedAtMs } from './files.ts';
 import type { Sim } from './sim.ts';
 
 /** The first agent that is neither done nor parked for an accepted reason; null when there is none. */
@@ -49,6 +50,8 @@ function holding(sim: Sim): string | null {
     const rows = sim.disk.rows(table);
     if (rows.length > 0) return `${table} has rows: ${JSON.stringify(rows[0])}`;
   }
+  const moving = sim.disk.rows('trash').find((row) => row.state !== 'kept');
+  if (moving !== undefined) return `a branch is in the trash for ever: ${JSON.stringify(moving)}`;
   const timer = sim.disk.rows('timer')[0];
   if (timer !== undefined) return `a timer is set: ${JSON.stringify(timer)}`;
   const verdict = sim.disk.rows('verdict').find((row) => row.state === 'started');
@@ -171,6 +174,7 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
   const excuses = sim.excused.get(agent.id);
   for (const turn of sim.disk.rows('turn')) {
     if (turn.agent !== agent.id || turn.state !== 'ended') continue;
+    if (turn.started === importedAtMs && agent.trash !== 0) continue; // its words may not have come yet
     const { outcome } = turn;
     const brief = saidLast(sim, turn);
     const odd = (why: string): Wrong => ({

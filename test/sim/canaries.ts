@@ -29,6 +29,7 @@ export const canaries = {
   countDrift: 'an ancestor misses a change of its counts',
   trashCounted: 'those above a deleted branch go on counting it',
   prefixFreed: 'what a fork begins with goes with the agent that it was forked from',
+  arrivalKept: 'what is left of an import that was given up stays for ever',
   walkForgotten: 'a branch that is deleted in slices is forgotten after the first',
   keyForgotten: 'a message is taken without its key',
   unfair: 'the first root always goes first',
@@ -133,6 +134,10 @@ const switches: Partial<Record<Canary, Switch>> = {
       Number(patch['children']) < (sim.disk.row('agent', id)?.children ?? 0)
         ? without(patch, 'bAgents')
         : patch,
+    ),
+  arrivalKept: (sim) =>
+    onUpdate('trash', (patch, id) =>
+      patch['state'] === 'emptying' && sim.disk.row('trash', id)?.state === 'arriving' ? null : patch,
     ),
   prefixFreed: () => ({ spoil: { hides: (index) => index === 'agent.forks' } }),
   keyForgotten: (sim) => onInsert('turn', (row) => (sim.chance.hits(0.5) ? { ...row, key: null } : row)),

@@ -40,7 +40,10 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'agent/close': (disk, call) => () => atWorkBelow(disk, Number(call.params['agent'])),
   'agent/delete': (disk, call) => once(() => atWorkBelow(disk, Number(call.params['agent']))),
   'agent/restore': null,
-  'agent/import': null,
+  'agent/import': (disk, call, field) => () =>
+    field('agent') === null || disk.row('agent', Number(field('agent')))?.key === call.key
+      ? null
+      : 'there is no such branch',
   'trash/empty': null,
   'trash/keep': null,
   'request/answer': (disk, call, field) => () =>

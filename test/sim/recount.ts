@@ -4,6 +4,7 @@
 import { noShare, rankOf, shareOf, spendOf, type Share } from '../../sidecar/core/branch.ts';
 import type { AgentRecord, CallRecord } from '../../sidecar/core/rows.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
+import { importedAtMs } from './files.ts';
 import type { FakeDisk } from './fakeDisk.ts';
 
 export interface Wrong {
@@ -264,7 +265,9 @@ function outcomes(disk: FakeDisk): string | null {
   for (const turn of disk.rows('turn')) {
     const parent = disk.row('agent', turn.agent)?.parent ?? 0;
     const takenBack = turn.outcome === 'superseded' && turn.last === 0; // it never began, so there is nothing to tell
-    const due = turn.state === 'ended' && parent !== 0 && !takenBack ? 1 : 0;
+    // An import tells nobody: whoever was above has heard it, or never will.
+    const isImported = turn.started === importedAtMs;
+    const due = turn.state === 'ended' && parent !== 0 && !takenBack && !isImported ? 1 : 0;
     const has = count.get(turn.id) ?? 0;
     if (has !== due)
       return `turn ${turn.id} of agent ${turn.agent} is ${turn.state} and has ${has} outcomes for its parent`;

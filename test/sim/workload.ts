@@ -11,6 +11,7 @@ import type { Params } from '../../sidecar/protocol/methods.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { News } from '../../sidecar/ports.ts';
 import { schema, taskText } from './script.ts';
+import { fileOf } from './files.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
 
@@ -37,6 +38,10 @@ export class Workload {
   readonly calls: Call[] = [];
   readonly #sim: Sim;
   #serial = 0;
+  /** Files that somebody has begun to import. */
+  readonly #imports = new Set<number>();
+  /** Of each file how many lines are sent at once: as a client does it, always the same. */
+  readonly #linesAtOnce = new Map<number, number>();
   /** Agents whose budget was set, maybe below what is spent. */
   readonly lowered = new Set<number>();
   /** Files that somebody has said to trust. */
@@ -103,6 +108,8 @@ export class Workload {
     this.#look();
     this.#sim.post({ kind: 'keys' });
     this.#window(true);
+    // Whoever began to read a file reads it to its end.
+    for (const n of this.#imports) this.#sendFile(n, 100);
   }
 
   /** The runtime has told what a commit changed. */
@@ -226,6 +233,7 @@ export class Workload {
       ...(chance.hits(0.5) ? [() => this.#delete(id)] : []),
       ...(chance.hits(0.5) ? [() => this.#restore(id)] : []),
       ...(chance.hits(0.5) ? [() => this.#empty()] : []),
+      ...(chance.hits(0.3) ? [() => this.#import()] : []),
     ];
     chance.pick(deeds)();
   }
@@ -382,9 +390,34 @@ export class Workload {
     }
   }
 
-  #call<M extends RuntimeMethod>(kind: M, params: Omit<Params<M>, 'key'>): void {
+  /** A file is read part by part, now and then not to its end; the same file may be read twice, by two at a time. */
+  #import(): void {
+    const { chance } = this.#sim;
+    const n = chance.int(0, 2);
+    this.#imports.add(n);
+    this.#sendFile(n, chance.hits(0.3) ? chance.int(1, 3) : 100);
+  }
+
+  #sendFile(n: number, parts: number): void {
+    const { chance, world, process } = this.#sim;
+    const lines = fileOf(n);
+    const each = this.#linesAtOnce.get(n) ?? chance.int(1, lines.length);
+    this.#linesAtOnce.set(n, each);
+    for (let part = 0; part < parts && part * each < lines.length; part += 1) {
+      const some = lines.slice(part * each, (part + 1) * each);
+      const params = {
+        workspace: '/place',
+        after: part * each,
+        lines: some,
+        last: lines.length <= (part + 1) * each,
+      };
+      world.later(part * 20, () => this.#call('agent/import', params, `file${n}`), process);
+    }
+  }
+
+  #call<M extends RuntimeMethod>(kind: M, params: Omit<Params<M>, 'key'>, fixed?: string): void {
     this.#serial += 1;
-    const key = `key${this.#serial}`;
+    const key = fixed ?? `key${this.#serial}`;
     const call: Call = {
       kind,
       params: { ...params, key },
