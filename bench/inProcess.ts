@@ -65,6 +65,7 @@ export function startInProcess(options: InProcessOptions): InProcess {
       },
       run: () => () => undefined,
       recover: () => () => undefined,
+      attend: () => () => undefined,
       settled: () => undefined,
       offer: () => undefined,
     },

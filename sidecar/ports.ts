@@ -14,6 +14,7 @@ import type { Ask, Item, LimitReading, ModelOutcome, ToolSpec } from './core/ter
 import type { AgentRow, Isolation, Mode } from './protocol/agent.ts';
 import type { AttentionState } from './protocol/attention.ts';
 import type { AgentCost, DaySpent, LedgerEntry, ModelPrice } from './protocol/cost.ts';
+import type { CommandRow } from './protocol/command.ts';
 import type { Entry } from './protocol/entry.ts';
 import type { FleetState } from './protocol/fleet.ts';
 import type { AgentId, AttemptId, CallId, TurnId } from './protocol/ids.ts';
@@ -193,12 +194,24 @@ export interface Touched {
   readonly isLate?: boolean;
 }
 
+/** A command that runs on after its call has its result. */
+export interface Background {
+  /** The command in one line. */
+  readonly title: string;
+  /** What `attend` needs to find it again. */
+  readonly evidence: Json;
+}
+
 export interface ToolOutcome {
   readonly status: 'ok' | 'error' | 'unknown';
   /** What the model is told, at most limits.resultBytes. */
   readonly text: string;
   /** The whole output when `text` is only a part. */
   readonly whole?: Uint8Array;
+  /** The command of this call runs on in the background. */
+  readonly background?: Background;
+  /** The command in the background, by the call that started it, whose end `text` tells. */
+  readonly ended?: CallId;
   readonly touched?: readonly Touched[];
 }
 
@@ -213,6 +226,11 @@ export interface Tools {
   classOf(tool: string): CallClass | null;
   /** Looks, decides what would be done and what must be asked. Changes nothing. */
   prepare(job: ToolJob, post: (prepared: Prepared) => void): Cancel;
+  /**
+   * Looks after a command in the background, started by the call of this job in this process or an earlier one.
+   * Posts once, when it has ended; `text` says how, in a few lines. Cancelling ends the command.
+   */
+  attend(job: ToolJob, evidence: Json, post: (outcome: ToolOutcome) => void): Cancel;
   /**
    * What `prepare` would post, for a tool that only has to read the arguments (a command line); null: ask `prepare`.
    * The started row is then in the commit of the answer, which saves a barrier a step.
@@ -434,6 +452,9 @@ export interface Reads {
   requests(after: number, limit: number): { readonly rows: readonly RequestRow[]; readonly more: boolean };
   requestsOf(agent: number): readonly RequestRow[];
   openCalls(agent: number): readonly OpenCall[];
+  /** Commands in the background of one agent, and of all by the call that started them. */
+  commandsOf(agent: number): readonly CommandRow[];
+  commands(after: number, limit: number): { readonly rows: readonly CommandRow[]; readonly more: boolean };
   /** `agent` 0: open changes of all agents. */
   changes(
     agent: number,

@@ -68,7 +68,7 @@ export function wire(options: WireOptions): Wired {
     directory,
     nonce: options.nonce,
     reads: store.reads,
-    behind: () => ({ host, review, trees, checkpoints: folders.restorer }),
+    behind: () => ({ host, review, trees, checkpoints: folders.restorer, outputs: tools }),
     newClock: () => createClock({ alarm: 'elapsed' }),
     log,
     about: () => ({ durability: 'power', startedAtMs: options.startedAtMs, privateBytes: privateBytes() }),

@@ -9,6 +9,7 @@ import type { Isolation, Mode, Budget } from '../protocol/agent.ts';
 import type { Delivery } from '../protocol/methods.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
 import { parseBranchFile, type BranchFileCommand } from './branchFileArgs.ts';
+import { parseCommands, type CommandsCommand } from './commandArgs.ts';
 import { Failure } from './failure.ts';
 import { parseGroup, type GroupCommand } from './groupArgs.ts';
 import { parseIsolation, parseKnowledge, parseMode, type KnowledgeCommand } from './knowledgeArgs.ts';
@@ -104,6 +105,7 @@ export type Command =
       readonly change: number;
       readonly hunks: readonly string[];
     }
+  | CommandsCommand
   | WorkspaceCommand
   | KnowledgeCommand
   | MoneyCommand
@@ -175,11 +177,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'result':
       return parseResult(values, first);
     case 'interrupt':
-      return {
-        kind: 'interrupt',
-        agent: need(first, 'interrupt', 'an agent'),
-        branch: values.branch === true,
-      };
+      return { kind: 'interrupt', agent: need(first, name, 'an agent'), branch: values.branch === true };
     case 'fork':
     case 'close':
     case 'delete':
@@ -199,6 +197,8 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
       return parseAnswer(values, words);
     case 'review':
       return parseReview(words);
+    case 'command':
+      return parseCommands(values, words);
     case 'worktree':
     case 'checkpoint':
       return parseWorkspace(name, values, words);

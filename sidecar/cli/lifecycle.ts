@@ -12,10 +12,16 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 /** Messages of a queue, and turns, asked for at a time. */
 const pageRows = 200;
 
-type LineCommand = Of<'turns' | 'rewind' | 'retry' | 'budget' | 'queue'>;
+type LineCommand = Of<'fork' | 'close' | 'configure' | 'turns' | 'rewind' | 'retry' | 'budget' | 'queue'>;
 
 export function dispatch(context: Context, command: LineCommand): Promise<number> {
   switch (command.kind) {
+    case 'fork':
+      return fork(context, command);
+    case 'close':
+      return close(context, command);
+    case 'configure':
+      return configure(context, command);
     case 'turns':
       return turns(context, command);
     case 'rewind':
@@ -29,7 +35,7 @@ export function dispatch(context: Context, command: LineCommand): Promise<number
   }
 }
 
-export async function fork(context: Context, command: Of<'fork'>): Promise<number> {
+async function fork(context: Context, command: Of<'fork'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const forked = await context.session.call('agent/fork', {
     agent: id,
@@ -72,7 +78,7 @@ async function rewind(context: Context, command: Of<'rewind'>): Promise<number> 
   return 0;
 }
 
-export async function close(context: Context, command: Of<'close'>): Promise<number> {
+async function close(context: Context, command: Of<'close'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const done = await context.session.call('agent/close', { agent: id, key: context.key ?? newKey() });
   await context.printer.print({ type: 'closed', agent: id, ...done });
@@ -121,7 +127,7 @@ async function queue(context: Context, command: Of<'queue'>): Promise<number> {
   return 0;
 }
 
-export async function configure(context: Context, command: Of<'configure'>): Promise<number> {
+async function configure(context: Context, command: Of<'configure'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const { profile, model, mode, isolation } = command;
   const { prefix } = await context.session.call('agent/configure', {

@@ -1,12 +1,13 @@
 // The lines that commands print: what scripts read on standard output.
 
+import type { CommandOutput, CommandRow } from '../protocol/command.ts';
 import type { AgentRow } from '../protocol/agent.ts';
 import type { ChangeDetail, ChangeRow } from '../protocol/change.ts';
 import type { CheckpointFile, CheckpointRestored, CheckpointRow } from '../protocol/checkpoint.ts';
 import type { AgentCost, DaySpent, LedgerEntry, ModelPrice } from '../protocol/cost.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { GroupMember, GroupPicked } from '../protocol/group.ts';
-import type { AgentId, TurnId } from '../protocol/ids.ts';
+import type { AgentId, CallId, TurnId } from '../protocol/ids.ts';
 import type {
   BranchDone,
   BudgetState,
@@ -71,6 +72,9 @@ export type PrintedLine =
   | ({ readonly type: 'checkpointRestored' } & Omit<CheckpointRestored, 'left'>)
   | ({ readonly type: 'member' } & GroupMember)
   | ({ readonly type: 'picked'; readonly winner: string } & GroupPicked)
+  | ({ readonly type: 'command' } & CommandRow)
+  | ({ readonly type: 'output'; readonly command: CallId } & CommandOutput)
+  | { readonly type: 'killed'; readonly command: CallId; readonly killed: boolean }
   | ({ readonly type: 'worktree' } & WorktreeRow)
   | ({ readonly type: 'worktreeRemoved'; readonly agent: AgentId } & WorktreeRemoved)
   | ({ readonly type: 'profile' } & ProfileRow)

@@ -11,6 +11,7 @@ import { agentId } from '../protocol/ids.ts';
 import { build } from '../protocol/version.ts';
 import { parseLine, type Command, type Line } from './args.ts';
 import * as branchFile from './branchFile.ts';
+import * as commands from './commands.ts';
 import type { Context } from './context.ts';
 import * as cost from './cost.ts';
 import { Failure } from './failure.ts';
@@ -83,19 +84,17 @@ function dispatch(
     case 'pick':
       return group.dispatch(context, command);
     case 'ls':
-      return manage.ls(context, command);
     case 'interrupt':
-      return manage.interrupt(context, command);
-    case 'fork':
-      return lifecycle.fork(context, command);
-    case 'close':
-      return lifecycle.close(context, command);
+      return manage.agents(context, command);
     case 'delete':
     case 'restore':
     case 'trash':
       return trash.dispatch(context, command);
     case 'branchFile':
       return branchFile.dispatch(context, command);
+    case 'fork':
+    case 'close':
+    case 'configure':
     case 'turns':
     case 'rewind':
     case 'retry':
@@ -110,6 +109,10 @@ function dispatch(
     case 'change':
     case 'verdict':
       return manage.look(context, command);
+    case 'commands':
+    case 'commandOutput':
+    case 'commandKill':
+      return commands.dispatch(context, command);
     case 'worktrees':
     case 'removeWorktrees':
     case 'checkpoints':
@@ -120,8 +123,6 @@ function dispatch(
     case 'mcp':
     case 'trust':
       return knowledge.dispatch(context, command);
-    case 'configure':
-      return lifecycle.configure(context, command);
     case 'models':
     case 'price':
     case 'role':

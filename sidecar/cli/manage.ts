@@ -24,7 +24,11 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 /** Rows asked for at a time. */
 const pageRows = 200;
 
-export async function ls(context: Context, command: Of<'ls'>): Promise<number> {
+export function agents(context: Context, command: Of<'ls' | 'interrupt'>): Promise<number> {
+  return command.kind === 'ls' ? ls(context, command) : interrupt(context, command);
+}
+
+async function ls(context: Context, command: Of<'ls'>): Promise<number> {
   const parent = command.agent === null ? null : (await findAgent(context, command.agent)).id;
   await listChildren(context, parent, command.all);
   return 0;
@@ -46,7 +50,7 @@ async function listChildren(context: Context, parent: AgentId | null, all: boole
 const readPage = (session: Session, parent: AgentId | null, after: AgentId | null) =>
   session.call('agent/list', { parent, after, limit: pageRows });
 
-export async function interrupt(context: Context, command: Of<'interrupt'>): Promise<number> {
+async function interrupt(context: Context, command: Of<'interrupt'>): Promise<number> {
   const { id } = await findAgent(context, command.agent);
   const { stopped } = await context.session.call('agent/interrupt', {
     agent: id,

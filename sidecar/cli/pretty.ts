@@ -50,9 +50,12 @@ export function prettyLine(line: PrintedLine): string {
     case 'answered':
       return `answered ${line.applied}${line.stale === 0 ? '' : `, ${line.stale} had been decided before`}\n`;
     case 'change':
-      return clean(prettyChange(line));
     case 'verdict':
-      return clean(`${line.change.label}: ${line.state}${line.message === '' ? '' : `. ${line.message}`}\n`);
+      return clean(prettyReview(line));
+    case 'command':
+    case 'output':
+    case 'killed':
+      return clean(prettyCommand(line));
     case 'checkpoint':
     case 'checkpointFile':
     case 'checkpointRestored':
@@ -72,9 +75,8 @@ export function prettyLine(line: PrintedLine): string {
     case 'info':
       return prettyInfo(line);
     case 'check':
-      return clean(`${line.ok ? 'ok  ' : 'FAIL'} ${line.name}: ${line.message}\n`);
     case 'finding':
-      return clean(`FAIL ${line.invariant}: ${line.message}\n`);
+      return clean(prettyCheck(line));
     case 'shutdown':
       return `the sidecar (process ${line.pid}) is ending\n`;
     case 'version':
@@ -84,11 +86,34 @@ export function prettyLine(line: PrintedLine): string {
   }
 }
 
+const prettyReview = (line: Extract<PrintedLine, { type: 'change' | 'verdict' }>): string =>
+  line.type === 'change'
+    ? prettyChange(line)
+    : `${line.change.label}: ${line.state}${line.message === '' ? '' : `. ${line.message}`}\n`;
+
+const prettyCheck = (line: Extract<PrintedLine, { type: 'check' | 'finding' }>): string =>
+  line.type === 'check'
+    ? `${line.ok ? 'ok  ' : 'FAIL'} ${line.name}: ${line.message}\n`
+    : `FAIL ${line.invariant}: ${line.message}\n`;
+
 const prettyInfo = (line: Extract<PrintedLine, { type: 'info' }>): string =>
   Object.entries(line)
     .filter(([name]) => name !== 'type')
     .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`)
     .join('');
+
+function prettyCommand(line: Extract<PrintedLine, { type: 'command' | 'output' | 'killed' }>): string {
+  switch (line.type) {
+    case 'command': {
+      const ending = line.stopping ? '  is being ended' : '';
+      return `${line.command}  ${line.agentName} (${line.agent})${ending}  ${line.title}\n`;
+    }
+    case 'output':
+      return line.text;
+    case 'killed':
+      return `command ${line.command} ${line.killed ? 'is being ended' : 'had ended before'}\n`;
+  }
+}
 
 type TurnLine = Extract<PrintedLine, { type: 'result' | 'open' | 'turn' | 'rewound' | 'queued' | 'removed' }>;
 
@@ -177,8 +202,9 @@ function prettyAgent(row: AgentRow): string {
   const state = stateOf(row);
   const branch = row.branch.agents === 1 ? '' : `, ${row.branch.agents} in its branch`;
   const money = row.branch.microUsd === 0 ? '' : `, $${(row.branch.microUsd / 1_000_000).toFixed(2)}`;
+  const commands = row.commands === 0 ? '' : `, ${row.commands} in the background`;
   const trashed = row.trashed ? ', in the trash' : '';
-  return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${trashed}${branch}${money}  ${row.task}\n`;
+  return `${'  '.repeat(row.depth)}${row.name} (${row.id})  ${state}${commands}${trashed}${branch}${money}  ${row.task}\n`;
 }
 
 type KnowledgeLine = Extract<

@@ -212,6 +212,11 @@ export const specs: Readonly<Record<string, Spec>> = {
     about:
       'list how this folder was before turns wrote in it (--all: every folder), show what going back would do, go back',
   },
+  command: {
+    takes: ['follow'],
+    usage: 'command [ls [AGENT]] | command output COMMAND [--follow] | command kill COMMAND…',
+    about: 'list commands that agents run in the background, print what one says, end them',
+  },
   worktree: {
     takes: ['force', 'done'],
     usage: 'worktree [ls [AGENT]] | worktree rm AGENT… [--force] | worktree rm --done',

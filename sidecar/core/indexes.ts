@@ -82,6 +82,8 @@ export const indexes = {
   'provider.name': { table: 'provider', columns: ['name'] },
   'answered.key': { table: 'answered', columns: ['key'] },
   'stretch.agent': { table: 'stretch', columns: ['agent'] },
+  'background.agent': { table: 'background', columns: ['agent'] },
+  'background.call': { table: 'background', columns: ['call'] },
   'remains.agent': { table: 'remains', columns: ['agent'] },
   'remains.forks': {
     table: 'remains',

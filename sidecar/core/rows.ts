@@ -5,6 +5,7 @@
 // that an index holds it. Text of one agent stands where it is used; text that many agents share (prompts,
 // tool schemas, profiles) is a blob named through `shared`.
 
+import type { BackgroundRecord } from './commandRows.ts';
 import type { Isolation, Mode, Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome } from '../protocol/entry.ts';
 import type { RequestKind } from '../protocol/request.ts';
@@ -62,6 +63,8 @@ export interface AgentRecord {
   requests: number;
   /** Its own changes without a verdict. */
   changes: number;
+  /** Its commands that run in the background. */
+  commands: number;
   /** Attention class, the order of the tree: 0 needs a person, 1 running, 2 waiting, 3 failed, 4 done, 5 idle. */
   rank: number;
   /** Crashes with this turn in flight, counted since it last made progress. At 3 it is quarantined. */
@@ -262,7 +265,8 @@ export interface InboxRecord {
   id: number;
   agent: number;
   sender: number;
-  kind: 'message' | 'steer';
+  /** `note`: of the runtime. */
+  kind: 'message' | 'steer' | 'note';
   text: string;
   key: string | null;
   at: number;
@@ -471,6 +475,7 @@ export interface Tables {
   remains: RemainsRecord;
   setting: SettingRecord;
   stretch: StretchRecord;
+  background: BackgroundRecord;
 }
 
 export type TableName = keyof Tables;

@@ -84,6 +84,8 @@ export interface AgentRow {
   readonly children: number;
   /** Files with a change that waits for a verdict. */
   readonly changes: number;
+  /** Its commands that run in the background. */
+  readonly commands: number;
   /** It is in the trash, or on its way there or back: in no list or count, and no work starts in it. */
   readonly trashed: boolean;
   readonly branch: Rollup;

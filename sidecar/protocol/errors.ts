@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'change/unknown'
   | 'checkpoint/unknown'
   | 'checkpoint/unreadable'
+  | 'call/unknown'
   | 'blob/unknown'
   | 'profile/unknown'
   | 'model/unknown'

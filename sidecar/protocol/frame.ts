@@ -46,6 +46,7 @@ export const introducedIn: Record<Action['kind'], number> = {
   'agent/delta': 0,
   'agent/streamEnd': 0,
   'agent/calls': 0,
+  'agent/commands': 0,
   'agent/requests': 0,
   'changes/rows': 0,
   'attention/set': 0,

@@ -11,6 +11,7 @@ import type { CheckpointPreview, CheckpointRestored, CheckpointRow } from './che
 import type { MoneyMethods } from './cost.ts';
 import type { EditorAbility } from './editorMethods.ts';
 import type { ModelOffer } from './editorModel.ts';
+import type { CommandOutput, CommandRow } from './command.ts';
 import type { Channel, Frame, Snapshot } from './frame.ts';
 import type { GroupMethods } from './group.ts';
 import type { AgentId, BlobId, CallId, ChangeId, CheckpointId, EntryId, RequestId, TurnId } from './ids.ts';
@@ -88,6 +89,8 @@ export interface StoreInfo {
   readonly agents: number;
   readonly running: number;
   readonly waiting: number;
+  /** Commands that run in the background. */
+  readonly commands: number;
   readonly slots: {
     readonly modelUsed: number;
     readonly modelLimit: number;
@@ -336,6 +339,22 @@ export interface Methods extends MoneyMethods, ServerMethods, GroupMethods, Bran
   'request/answerMany': {
     params: { readonly requests: readonly RequestId[]; readonly answer: Answer; readonly key: string };
     result: { readonly applied: number; readonly stale: number };
+  };
+
+  /** Commands that run in the background, of one agent or of all; `after` pages by the command last seen. */
+  'command/list': {
+    params: { readonly agent: AgentId | null; readonly after: CallId | null; readonly limit: number };
+    result: { readonly rows: readonly CommandRow[]; readonly more: boolean };
+  };
+  /** What such a command has printed after a place (0: its beginning); also for some minutes after its end. */
+  'command/output': {
+    params: { readonly command: CallId; readonly after: number };
+    result: CommandOutput;
+  };
+  /** Ends such a command and what it has started. Not `killed`: it has ended before. */
+  'command/kill': {
+    params: { readonly command: CallId; readonly key: string };
+    result: { readonly killed: boolean };
   };
 
   'change/list': {

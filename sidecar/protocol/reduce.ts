@@ -25,6 +25,7 @@ export function reduce(snapshot: Snapshot, action: Action): Snapshot {
     case 'agent/delta':
     case 'agent/streamEnd':
     case 'agent/calls':
+    case 'agent/commands':
     case 'agent/requests':
       return snapshot.kind === 'agent'
         ? { kind: 'agent', state: transcriptReducer(snapshot.state, action) }

@@ -2,6 +2,7 @@
 // entries are fetched with `entry/page`; the state here keeps at most `tailEntries`.
 
 import type { AgentRow } from './agent.ts';
+import type { CommandRow } from './command.ts';
 import type { Entry } from './entry.ts';
 import type { CallId } from './ids.ts';
 import type { RequestRow } from './request.ts';
@@ -27,6 +28,8 @@ export interface TranscriptState {
   readonly streaming: string;
   readonly thinking: string;
   readonly calls: readonly OpenCall[];
+  /** Its commands in the background. */
+  readonly commands: readonly CommandRow[];
   readonly requests: readonly RequestRow[];
 }
 
@@ -37,6 +40,7 @@ export type TranscriptAction =
   /** The answer was stored or abandoned: what streamed is gone, its entry follows if there is one. */
   | { readonly kind: 'agent/streamEnd' }
   | { readonly kind: 'agent/calls'; readonly calls: readonly OpenCall[] }
+  | { readonly kind: 'agent/commands'; readonly commands: readonly CommandRow[] }
   | { readonly kind: 'agent/requests'; readonly requests: readonly RequestRow[] };
 
 export function transcriptReducer(state: TranscriptState, action: TranscriptAction): TranscriptState {
@@ -58,6 +62,8 @@ export function transcriptReducer(state: TranscriptState, action: TranscriptActi
       return { ...state, streaming: '', thinking: '' };
     case 'agent/calls':
       return { ...state, calls: action.calls };
+    case 'agent/commands':
+      return { ...state, commands: action.commands };
     case 'agent/requests':
       return { ...state, requests: action.requests };
     default:

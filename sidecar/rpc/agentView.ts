@@ -1,5 +1,6 @@
 // Channel `agent`: one agent, the tail of its transcript, what it does right now, and what streams in.
 
+import type { CommandRow } from '../protocol/command.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { Action, Snapshot } from '../protocol/frame.ts';
 import type { AgentId } from '../protocol/ids.ts';
@@ -26,6 +27,7 @@ export class AgentView implements View {
   #look = { row: false, entries: false, calls: false, requests: false, ended: false };
   /** Its transcript goes on from somewhere else: what the client shows of it is not the end of it any more. */
   #moved = false;
+  #commandsTold = '[]';
   #text = '';
   #thinking = '';
 
@@ -53,6 +55,7 @@ export class AgentView implements View {
       streaming: takeTail(live.text, roomBytes / 8),
       thinking: takeTail(live.thinking, roomBytes / 8),
       calls: takeFitting(this.#calls(), roomBytes / 8),
+      commands: this.#commands(),
       requests: fitRequests(reads.requestsOf(this.#agent), roomBytes / 8),
     };
     return { kind: 'agent', state };
@@ -104,6 +107,7 @@ export class AgentView implements View {
     if (entries === null) return { actions: [], reset: this.snapshot() };
     actions.push(...entryActions(entries));
     if (look.calls) actions.push({ kind: 'agent/calls', calls: takeFitting(this.#calls(), roomBytes) });
+    if (look.calls) actions.push(...this.#newCommands());
     if (look.requests) {
       actions.push({ kind: 'agent/requests', requests: fitRequests(reads.requestsOf(this.#agent)) });
     }
@@ -127,6 +131,19 @@ export class AgentView implements View {
       if (tailEntries <= entries.length) return null;
     }
     return null;
+  }
+
+  #commands(): readonly CommandRow[] {
+    const commands = this.#shared.reads.commandsOf(this.#agent);
+    this.#commandsTold = JSON.stringify(commands);
+    return commands;
+  }
+
+  /** They change less often than calls do. */
+  #newCommands(): Action[] {
+    const told = this.#commandsTold;
+    const commands = this.#commands();
+    return told === this.#commandsTold ? [] : [{ kind: 'agent/commands', commands }];
   }
 
   #forget(): void {

@@ -22,6 +22,7 @@ type ReadMethod = Extract<
   | 'tree/window'
   | 'request/list'
   | 'change/list'
+  | 'command/list'
   | 'change/get'
   | 'store/doctor'
   | 'queue/list'
@@ -63,6 +64,11 @@ export function createAnswers(reads: Reads, detail: Review['detail']): Answers {
     'change/list': ({ agent, after, limit }) => {
       if (agent !== null) findAgent(reads, agent);
       return fitPage(reads.changes(agent ?? 0, after ?? 0, rows(limit)));
+    },
+    'command/list': ({ agent, after, limit }) => {
+      if (agent === null) return fitPage(reads.commands(after ?? 0, rows(limit)));
+      findAgent(reads, agent);
+      return { rows: after === null ? reads.commandsOf(agent) : [], more: false };
     },
     'change/get': ({ change }) => {
       const found = reads.change(change);

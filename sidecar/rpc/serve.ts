@@ -21,6 +21,7 @@ import { Editors, type Buffers, type Languages } from './editor.ts';
 import { EditorModels } from './editorModels.ts';
 import { Follows } from './follow.ts';
 import { exportPage } from './branchExport.ts';
+import { folderHandlers, type Folders } from './folders.ts';
 import { groupHandlers } from './groups.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
@@ -33,18 +34,9 @@ import { isMethod, validate, validateNotice } from './validate.ts';
 import { Waits } from './waits.ts';
 
 /** What the server uses of the runtime and of review; asked for at the first call, so that they can be made later. */
-export interface Behind {
+export interface Behind extends Folders {
   readonly host: Pick<Host, 'post' | 'loop' | 'slots' | 'said' | 'trouble'>;
   readonly review: Pick<Review, 'detail'>;
-  /** What the workspace adapter answers by itself. */
-  readonly checkpoints: {
-    list(params: Params<'checkpoint/list'>): Promise<Result<'checkpoint/list'>>;
-    preview(params: Params<'checkpoint/preview'>): Promise<Result<'checkpoint/preview'>>;
-  };
-  readonly trees: {
-    list(params: Params<'worktree/list'>): Promise<Result<'worktree/list'>>;
-    remove(params: Params<'worktree/remove'>): Promise<Result<'worktree/remove'>>;
-  };
 }
 
 export interface ServerLog {
@@ -297,14 +289,11 @@ class Serving {
         this.#lending.less(peer);
         return {};
       },
-      'checkpoint/list': (params) => this.#options.behind().checkpoints.list(params),
-      'checkpoint/preview': (params) => this.#options.behind().checkpoints.preview(params),
       'agent/export': (params) => {
         const { reads, log } = this.#options;
         return exportPage({ reads, redacted: log.redacted, nowMs: () => Date.now() }, params);
       },
-      'worktree/list': (params) => this.#options.behind().trees.list(params),
-      'worktree/remove': (params) => this.#options.behind().trees.remove(params),
+      ...folderHandlers(this.#options.behind),
       'model/list': () => this.#options.models(),
       ...serverHandlers({
         reads: this.#options.reads,
@@ -391,6 +380,7 @@ class Serving {
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
       'model/price': (params) => this.#commit((reply) => ({ kind: 'model/price', params, reply })),
       'model/role': (params) => this.#commit((reply) => ({ kind: 'model/role', params, reply })),
+      'command/kill': (params) => this.#commit((reply) => ({ kind: 'command/kill', params, reply })),
       'budget/set': (params) => this.#commit((reply) => ({ kind: 'budget/set', params, reply })),
       'checkpoint/restore': (params) =>
         this.#commit((reply) => ({ kind: 'checkpoint/restore', params, reply })),
@@ -479,6 +469,7 @@ class Serving {
       ...this.#options.about(),
       slots: host.slots(),
       loop: host.loop(),
+      commands: reads.commands(0, limits.backgroundCommands).rows.length,
       clients: this.peers.size,
     };
   }

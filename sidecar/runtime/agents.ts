@@ -10,6 +10,7 @@ import { answerTo, keepAnswer } from './answered.ts';
 import { openCall } from './calls.ts';
 import type { ClientEvent, Reply, RuntimeEvent } from './event.ts';
 import { hasRoom } from './inbox.ts';
+import { endBackgroundBelow } from './background.ts';
 import { interruptAgent } from './interrupt.ts';
 import { placeOf } from './knowledge.ts';
 import { limits } from './limits.ts';
@@ -248,6 +249,7 @@ export function onInterrupt(step: Step, event: Extract<ClientEvent, { kind: 'age
   const agent = step.findAgent(params.agent);
   if (agent === undefined) return refuse(step, reply, 'agent/unknown', `There is no agent ${params.agent}.`);
   const stopped = interruptAgent(step, agent) ? 1 : 0;
+  if (params.branch) endBackgroundBelow(step, agent);
   if (!params.branch || agent.children === 0)
     return void step.after(() => reply({ ok: true, value: { stopped } }));
   step.after(() =>

@@ -7,6 +7,7 @@ import { firstLine } from '../core/text.ts';
 import { agentId, callId } from '../protocol/ids.ts';
 import type { Json } from '../protocol/json.ts';
 import type { Ask, Prepared, ToolEvent, ToolJob, ToolOutcome, Touched } from '../ports.ts';
+import { beginBackground, heardEnd, refuseBackground } from './background.ts';
 import { recordTouched } from './changes.ts';
 import { jobOf } from './jobs.ts';
 import { limits } from './limits.ts';
@@ -196,10 +197,15 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
   const { tools } = step.rt;
   step.after(() => tools.settled(call.tool, callId(id)));
   // What a call wrote before it was interrupted is on the disk: the person is shown it all the same.
-  if (call.state === 'interrupted') return void recordAll(step, call, outcome);
+  if (call.state === 'interrupted') {
+    if (outcome.background !== undefined) refuseBackground(step, call, outcome.background);
+    return void recordAll(step, call, outcome);
+  }
   const agent = step.agent(call.agent);
   releaseCall(step, call);
-  const { status, whole } = outcome;
+  const { status, whole, background, ended } = outcome;
+  if (ended !== undefined) heardEnd(step, agent, ended);
+  if (background !== undefined) beginBackground(step, agent, call, background);
   if (status === 'unknown') tellAgain(step, agent, call.id);
   const text = [outcome.text, ...recordAll(step, call, outcome)].join('\n');
   finishCall(step, agent, call, whole === undefined ? { status, text } : { status, text, whole });

@@ -49,6 +49,7 @@ export const runtimeMethods = [
   'checkpoint/restore',
   'model/price',
   'model/role',
+  'command/kill',
   'trust/set',
   'mcp/files',
 ] as const satisfies readonly MethodName[];
@@ -77,6 +78,8 @@ export type RuntimeEvent =
   /** Some of the files that a call has changed; the last of them come with its end. */
   | { readonly kind: 'touched'; readonly call: CallId; readonly touched: readonly Touched[] }
   | { readonly kind: 'callEnd'; readonly call: CallId; readonly outcome: ToolOutcome }
+  /** A command in the background, by its row, has ended. */
+  | { readonly kind: 'commandEnd'; readonly command: number; readonly outcome: ToolOutcome }
   | { readonly kind: 'verdictPlanned'; readonly verdict: number; readonly plan: ReviewPlan }
   | { readonly kind: 'verdictWritten'; readonly verdict: number; readonly done: ReviewDone }
   /** The end of a restore. */
@@ -177,4 +180,4 @@ export type RuntimeEvent =
   /** Work on this agent met a bug: its turn ends with the message. */
   | { readonly kind: 'broken'; readonly agent: number; readonly message: string };
 
-export type RecoverStage = 'asking' | 'calling' | 'verdicts';
+export type RecoverStage = 'background' | 'asking' | 'calling' | 'verdicts';

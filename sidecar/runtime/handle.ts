@@ -2,6 +2,7 @@
 
 import { onInterrupt, onInterruptMore, onSend, onStart } from './agents.ts';
 import { onAnswer, onAnswerMany } from './answers.ts';
+import { onCommandEnd } from './background.ts';
 import { onCallEnd, onLend, onPrepared, onTouched } from './calls.ts';
 import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import { onClose, onDelete, onRestore } from './branches.ts';
@@ -12,7 +13,7 @@ import { onLooked } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { onCheckpointRestore, onCheckpointRestored, onFileRestored } from './checkpoints.ts';
 import { onBudgetSet, onRaised } from './budgets.ts';
-import { onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
+import { onCommandKill, onConfigure, onFork, onQueueRemove, onRename, onRetry } from './manage.ts';
 import { lookAtNotice, onTold } from './notices.ts';
 import { onPrice, onRole } from './prices.ts';
 import { onOffered, onServerFiles } from './offers.ts';
@@ -43,6 +44,8 @@ export function handle(step: Step, event: RuntimeEvent): void {
       return onTouched(step, event.call, event.touched);
     case 'callEnd':
       return onCallEnd(step, event.call, event.outcome);
+    case 'commandEnd':
+      return onCommandEnd(step, event.command, event.outcome);
     case 'verdictPlanned':
       return onVerdictPlanned(step, event.verdict, event.plan);
     case 'verdictWritten':
@@ -144,6 +147,8 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onPrice(step, event);
     case 'model/role':
       return onRole(step, event);
+    case 'command/kill':
+      return onCommandKill(step, event);
     case 'budget/set':
       return onBudgetSet(step, event);
     case 'mcp/files':

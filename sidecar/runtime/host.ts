@@ -24,7 +24,7 @@ import { failVerdict, failWriting } from './verdicts.ts';
 export interface Host {
   /** Puts an event into the queue. False: too many wait; the client is told to try again. */
   post(event: RuntimeEvent): boolean;
-  /** Whether a turn or a call is in flight, or an event waits. */
+  /** Whether a turn, a call or a command in the background is in flight, or an event waits. */
   busy(): boolean;
   /** Time of the earliest timer, null when none is set. */
   nextTimerMs(): number | null;
@@ -49,7 +49,7 @@ export interface Host {
 /** Makes the runtime over its ports and lets it take up what was in flight when the last process ended. */
 export function createHost(ports: Ports, options: RuntimeOptions): Host {
   const host = new Loop(ports, options);
-  host.post({ kind: 'recover', stage: 'asking', after: 0, crashed: null });
+  host.post({ kind: 'recover', stage: 'background', after: 0, crashed: null });
   return host;
 }
 
@@ -105,6 +105,7 @@ class Loop implements Host {
       },
       asking: new Map(),
       calling: new Map(),
+      attending: new Map(),
       batches: new Map(),
       lent: new Set(),
       profiles: new Map(),
@@ -142,8 +143,8 @@ class Loop implements Host {
   }
 
   busy(): boolean {
-    const { asking, calling, slots } = this.rt;
-    if (this.queue.length > 0 || asking.size > 0 || calling.size > 0) return true;
+    const { asking, calling, attending, slots } = this.rt;
+    if (this.queue.length > 0 || asking.size > 0 || calling.size > 0 || attending.size > 0) return true;
     return slots.modelQueue || slots.lanes.length > 0;
   }
 

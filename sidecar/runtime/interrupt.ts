@@ -3,6 +3,7 @@
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { agentId } from '../protocol/ids.ts';
+import { endBackground } from './background.ts';
 import { isOurs, releaseCall, takeUp } from './calls.ts';
 import { limits } from './limits.ts';
 import { tellAgain } from './notices.ts';
@@ -20,6 +21,7 @@ import { dropWaits } from './waits.ts';
 export function interruptAgent(step: Step, agent: AgentRecord, why = 'Stopped by a person.'): boolean {
   agent.halted = 1;
   clearTimers(step, agent.id, 'notice');
+  endBackground(step, agent);
   if (agent.phase === 'idle') return false;
   stopWork(step, agent, `${why} It had not ended.`);
   endTurn(step, agent, { outcome: 'interrupted', text: why, answer: 0 });

@@ -583,6 +583,19 @@ export const limits = {
   /** A command without `timeoutMs`, and the longest one: past it the group is ended. Tests of large projects take minutes. */
   commandMs: 10 * 60_000,
   commandLongestMs: 6 * 60 * 60_000,
+  /** Commands in the background, of all agents and of one. More are refused, with the names of the agent's own. */
+  backgroundCommands: 64,
+  backgroundOfAgent: 8,
+  /** One that was given no time runs for so long: servers are for a working day. */
+  backgroundMs: 24 * 60 * 60_000,
+  /** One that ends within this time of its start is told like any other command: a server that cannot start says so at once. */
+  backgroundStartMs: 1_000,
+  /** Bytes of its output that are told with its end, and that one look of a person gets. */
+  backgroundEndBytes: 2 * 1024,
+  commandOutputBytes: 64 * 1024,
+  /** A wait for one that was given no time, and the longest; then the model is told how it stands. */
+  commandWaitMs: 30_000,
+  commandLongestWaitMs: 10 * 60_000,
   /** Time between TERM and KILL. */
   killGraceMs: 5_000,
   /** How often a running command's output and deadline are looked at. A short command is never looked at. */

@@ -5,6 +5,7 @@ import { must } from '../core/assert.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
 import { callerOf, refuse, textProblem, turnOfCaller } from './agents.ts';
+import { stopCommand } from './background.ts';
 import type { ClientEvent } from './event.ts';
 import { pinProfile, profileNames } from './profiles.ts';
 import { goalOf } from './rewind.ts';
@@ -200,4 +201,19 @@ export function onQueueRemove(step: Step, event: Event<'queue/remove'>): void {
   const removed =
     turn !== undefined && (turn.state === 'queued' || (turn.state === 'ended' && turn.last === 0));
   step.after(() => reply({ ok: true, value: { removed } }));
+}
+
+/** A person ends a command. */
+export function onCommandKill(step: Step, event: Event<'command/kill'>): void {
+  const { params, reply } = event;
+  const row = step.store.range('background.call', [params.command], { limit: 1 })[0];
+  if (row === undefined) {
+    // Asked twice, or it has ended by itself: there is nothing to end.
+    if (step.store.get('call', params.command) === undefined) {
+      return refuse(step, reply, 'call/unknown', `There is no command ${params.command}.`);
+    }
+    return void step.after(() => reply({ ok: true, value: { killed: false } }));
+  }
+  stopCommand(step, row);
+  step.after(() => reply({ ok: true, value: { killed: true } }));
 }

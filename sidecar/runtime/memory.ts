@@ -145,6 +145,8 @@ export interface Runtime extends Ports {
   readonly asking: Map<number, Asking>;
   /** Calls in flight, by call. */
   readonly calling: Map<number, Cancel>;
+  /** Commands in the background, by their row. */
+  readonly attending: Map<number, Cancel>;
   /** Batches that are being started, by call: parsed once. After a crash they are parsed from the store again. */
   readonly batches: Map<number, SpawnVerb>;
   /** Commands that wait inside Roost: they hold no slot meanwhile. */

@@ -119,7 +119,9 @@ export function pinnedProfile(step: Step, blob: number): PinnedProfile {
 
 function isOffered({ tools, skills }: Revision, { name }: ToolSpec): boolean {
   if (name === 'skill') return skills.length > 0;
-  return tools === null || tools.includes(name);
+  // Whoever may start commands may look after those in the background.
+  const needed = name === 'command' ? 'shell' : name;
+  return tools === null || tools.includes(needed);
 }
 
 /** A stored revision; of an older build, which had neither skills nor a text put together beforehand. */

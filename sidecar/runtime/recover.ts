@@ -4,6 +4,7 @@
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import { callId } from '../protocol/ids.ts';
+import { recoverBackground } from './background.ts';
 import { isOurs, prepareCall, takeUp } from './calls.ts';
 import { dropArrivals } from './arrivals.ts';
 import { goOnPurging, goOnWalking } from './chains.ts';
@@ -20,6 +21,7 @@ import { startRound } from './turns.ts';
 import { runVerb } from './verbs.ts';
 
 const next: Record<RecoverStage, RecoverStage | null> = {
+  background: 'asking',
   asking: 'calling',
   calling: 'verdicts',
   verdicts: null,
@@ -31,9 +33,8 @@ type Recover = Extract<RuntimeEvent, { kind: 'recover' }>;
 export function onRecover(step: Step, event: Recover): void {
   const { stage, after } = event;
   const crashed = event.crashed ?? beginProcess(step);
-  const rows =
-    stage === 'verdicts' ? recoverVerdicts(step, after) : recoverAgents(step, { stage, after }, crashed);
-  const more = rows.length < limits.slice ? null : (rows.at(-1)?.id ?? null);
+  const { count, last } = recoverSlice(step, { stage, after }, crashed);
+  const more = count < limits.slice ? null : last;
   const following = more === null ? next[stage] : stage;
   if (following === null) return recovered(step);
   step.after(() => step.rt.post({ kind: 'recover', stage: following, after: more ?? 0, crashed }));
@@ -53,12 +54,31 @@ export function onLeaving(step: Step): void {
   if (own !== undefined) step.store.update('process', own.id, { ended: step.nowMs });
 }
 
-interface Slice {
-  readonly stage: 'asking' | 'calling';
+interface Slice<S extends RecoverStage = RecoverStage> {
+  readonly stage: S;
   readonly after: number;
 }
 
-function recoverAgents(step: Step, { stage, after }: Slice, crashed: boolean): readonly AgentRecord[] {
+/** Recovers at most a slice; where the next one begins. */
+function recoverSlice(
+  step: Step,
+  { stage, after }: Slice,
+  crashed: boolean,
+): { readonly count: number; readonly last: number } {
+  if (stage === 'background') {
+    const rows = recoverBackground(step, after);
+    return { count: rows.length, last: rows.at(-1)?.call ?? 0 };
+  }
+  const rows =
+    stage === 'verdicts' ? recoverVerdicts(step, after) : recoverAgents(step, { stage, after }, crashed);
+  return { count: rows.length, last: rows.at(-1)?.id ?? 0 };
+}
+
+function recoverAgents(
+  step: Step,
+  { stage, after }: Slice<'asking' | 'calling'>,
+  crashed: boolean,
+): readonly AgentRecord[] {
   const index = stage === 'asking' ? 'agent.asking' : 'agent.calling';
   const rows = step.store.range(index, [stage], { after, limit: limits.slice });
   for (const row of rows) {

@@ -2,9 +2,9 @@
 //
 // Nothing is copied and nothing is deleted: a new stretch of entries begins behind that turn (line.ts), so it costs the
 // same at any length, and a rewind to a turn that was left brings it back. The agent rests when it happens. Its queue is
-// kept, and so are its files, changes and messages. What its children had ended with until then is told in the entry of
-// the rewind, so that nothing is lost that it would have heard; children that it now has never started are stopped,
-// with all below them, and their ends are told to nobody.
+// kept, and so are its files, changes, messages and commands in the background. Those commands, and what its children
+// had ended with until then, are told in the entry of the rewind, so that nothing is lost that it would have heard;
+// children that it now has never started are stopped, with all below them, and their ends are told to nobody.
 // Not here: the pages that are read along a line (transcript.ts, store/entryReads.ts).
 
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
@@ -13,6 +13,7 @@ import { turnId } from '../protocol/ids.ts';
 import type { Result } from '../protocol/methods.ts';
 import { refuse } from './agents.ts';
 import { answerTo, keepAnswer } from './answered.ts';
+import { backgroundOf, endBackgroundOf } from './background.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
 import { briefOf } from './jobs.ts';
@@ -78,7 +79,9 @@ function goTo(step: Step, agent: AgentRecord, goal: TurnRecord): void {
   agent.doing = firstLine(briefOf(step.store, goal), limits.taskChars);
   const heard = hear(step, agent);
   const ended = heard === null ? '' : `\n${heard.count} of your agents have ended a turn:\n${heard.text}`;
-  const text = `[roost] A person took this conversation to this point: what came after it is not part of it any more. Files and agents are as they are now, so look before you rely on what you read above.${ended}`;
+  const commands = backgroundOf(step, agent);
+  const running = commands === null ? '' : `\n${commands}`;
+  const text = `[roost] A person took this conversation to this point: what came after it is not part of it any more. Files and agents are as they are now, so look before you rely on what you read above.${running}${ended}`;
   step.addEntry(agent, goal.id, { kind: 'rewind', turn: turnId(goal.id), text, outcomes: heard?.count ?? 0 });
   step.transcriptMoved(agent.id);
 }
@@ -90,6 +93,11 @@ interface Stopping {
 }
 
 function stopOrphans(step: Step, agent: AgentRecord, { moved, stopped, reply }: Stopping): void {
+  // Those of children that rest too.
+  endBackgroundOf(step, (lineage) => {
+    const child = lineage[lineage.findIndex((each) => each.id === agent.id) - 1];
+    return child !== undefined && isOrphan(step.store, agent, child);
+  });
   if (agent.children === 0) return void step.after(() => reply({ ok: true, value: { ...moved, stopped } }));
   step.after(() =>
     step.rt.post({ kind: 'orphansMore', agent: agent.id, after: 0, parents: [], moved, stopped, reply }),

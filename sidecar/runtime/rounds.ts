@@ -100,11 +100,15 @@ const newest = (text: string, chars: number): string =>
 function takeIn(step: Step, agent: AgentRecord): void {
   let steered = false;
   for (const row of step.store.range('inbox.agent', [agent.id], { limit: limits.slice })) {
+    step.store.remove('inbox', row.id);
+    if (row.kind === 'note') {
+      step.addEntry(agent, agent.turn, { kind: 'note', text: row.text });
+      continue;
+    }
     const from = senderOf(row.sender);
     const name = row.sender === 0 ? '' : (step.findAgent(row.sender)?.name ?? 'an agent that was deleted');
     const text = row.kind === 'steer' ? row.text : `[roost] Message from ${name}:\n${row.text}`;
     step.addEntry(agent, agent.turn, { kind: 'user', from, text, delivery: row.kind });
-    step.store.remove('inbox', row.id);
     steered ||= row.kind === 'steer';
   }
   if (steered) supersedeResult(step, agent);

@@ -259,6 +259,7 @@ export const blank = {
   unheard: 0,
   requests: 0,
   changes: 0,
+  commands: 0,
   rank: 5,
   crashes: 0,
   restarted: 0,

@@ -6,6 +6,7 @@ import { utf8Bytes } from '../core/text.ts';
 import { parseVerb, type Verb } from '../core/verbs.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import { hasRoom } from './inbox.ts';
+import { endBackgroundBelow } from './background.ts';
 import { interruptAgent } from './interrupt.ts';
 import { limits } from './limits.ts';
 import { listAgents } from './list.ts';
@@ -143,6 +144,7 @@ function interruptChild(step: Step, agent: AgentRecord, call: CallRecord, name: 
   const child = childOf(step, agent, name);
   if (child === undefined) return finishCall(step, agent, call, { status: 'error', text: noChild(name) });
   const stopped = interruptAgent(step, child, 'Stopped by its parent.') ? 1 : 0;
+  endBackgroundBelow(step, child);
   if (child.children === 0) {
     const text = stopped === 1 ? `${child.name} is stopped.` : `${child.name} was at rest.`;
     return finishCall(step, agent, call, { status: 'ok', text });

@@ -12,6 +12,7 @@ import { must } from '../core/assert.ts';
 import type { BranchDone } from '../protocol/methods.ts';
 import { keepAnswer } from './answered.ts';
 import { goOnWalking } from './chains.ts';
+import { endBackgroundBelow } from './background.ts';
 import { undecided } from './changes.ts';
 import type { Reply } from './event.ts';
 import { interruptAgent } from './interrupt.ts';
@@ -33,6 +34,8 @@ export function startWalk(
   reply: Reply<BranchDone>,
 ): void {
   const walk: Walk = { ...task, cursor: 0, stopped: 0 };
+  // Those who rest are passed over or stay as they are, and a command in the background may be theirs.
+  if (task.kind !== 'restore') endBackgroundBelow(step, step.agent(task.agent));
   if (walkOn(step, walk)) return finish(step, walk, [reply]);
   const id = step.store.insert('walk', walk);
   step.after(() => step.rt.walks.set(id, [reply]));

@@ -104,6 +104,7 @@ export class AgentReads {
       queued: stored.queued,
       children: stored.children,
       changes: stored.changes,
+      commands: stored.commands,
       trashed: stored.trash !== 0,
       branch: {
         agents: stored.bAgents,

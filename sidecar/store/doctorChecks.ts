@@ -194,6 +194,7 @@ const calls: readonly Check[] = [
     'requests',
     `request INDEXED BY "request.open" WHERE request.state = 'open' AND request.agent = own.id`,
   ),
+  counter('commands', `background INDEXED BY "background.agent" WHERE background.agent = own.id`),
   counter(
     'changes',
     `change INDEXED BY "change.agent" WHERE change.agent = own.id AND change.state = 'open'`,
@@ -232,6 +233,8 @@ const references: readonly Check[] = [
   points('wait', 'call', 'call'),
   points('waiting', 'wait', 'wait'),
   points('change', 'agent', 'agent'),
+  points('background', 'agent', 'agent'),
+  points('background', 'call', 'call'),
   points('change', 'base', 'blob'),
   points('change', 'after', 'blob'),
   points('verdict', 'change', 'change'),

@@ -230,6 +230,18 @@ function offersOfServers(database: Database): void {
   `);
 }
 
+/** From 13 to 14: commands that run in the background. */
+function commandsInBackground(database: Database): void {
+  database.exec(`
+    ALTER TABLE agent ADD COLUMN commands INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE background (id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, "call" INTEGER NOT NULL,
+      turn INTEGER NOT NULL, state TEXT NOT NULL, started INTEGER NOT NULL, told INTEGER NOT NULL,
+      title TEXT NOT NULL, evidence TEXT NOT NULL) STRICT;
+    CREATE INDEX "background.agent" ON background (agent);
+    CREATE INDEX "background.call" ON background ("call");
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -246,6 +258,7 @@ export const format: Format = {
     remainsOfLines,
     prices,
     offersOfServers,
+    commandsInBackground,
   ],
 };
 

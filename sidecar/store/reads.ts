@@ -13,6 +13,7 @@ import type { AgentRow } from '../protocol/agent.ts';
 import type { AttentionState } from '../protocol/attention.ts';
 import type { ChangeRow } from '../protocol/change.ts';
 import type { AgentCost, DaySpent, LedgerEntry } from '../protocol/cost.ts';
+import type { CommandRow } from '../protocol/command.ts';
 import type { Entry } from '../protocol/entry.ts';
 import type { FleetState } from '../protocol/fleet.ts';
 import type { TurnResult, BudgetState, QueuedTurn } from '../protocol/methods.ts';
@@ -26,6 +27,8 @@ import { examine } from './doctor.ts';
 import { EntryReads } from './entryReads.ts';
 import { schemaVersion } from './schema.ts';
 import { CostReads } from './costReads.ts';
+import { limits } from '../runtime/limits.ts';
+import { CommandReads } from './commandReads.ts';
 import { ManageReads } from './manageReads.ts';
 import { BranchReads } from './branchReads.ts';
 import { TrashReads } from './trashReads.ts';
@@ -45,6 +48,7 @@ export class SqliteReads implements Reads {
   readonly #tree: TreeReads;
   readonly #manage: ManageReads;
   readonly #branch: BranchReads;
+  readonly #commands: CommandReads;
   readonly #trash: TrashReads;
   readonly #cost: CostReads;
 
@@ -58,6 +62,7 @@ export class SqliteReads implements Reads {
     this.#tree = new TreeReads(database, this.#agents);
     this.#manage = new ManageReads(database);
     this.#branch = new BranchReads(database, this.#agents, this.#entries);
+    this.#commands = new CommandReads(database);
     this.#trash = new TrashReads(database, this.#agents);
     this.#cost = new CostReads(database);
   }
@@ -163,6 +168,14 @@ export class SqliteReads implements Reads {
 
   requestsOf(agent: number): readonly RequestRow[] {
     return this.#attention.requestsOf(agent);
+  }
+
+  commandsOf(agent: number): readonly CommandRow[] {
+    return this.#commands.of(agent, limits.backgroundOfAgent);
+  }
+
+  commands(after: number, limit: number): { readonly rows: readonly CommandRow[]; readonly more: boolean } {
+    return this.#commands.all(after, Math.min(limit, limits.pageRows));
   }
 
   openCalls(agent: number): readonly OpenCall[] {

@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 13;
+export const schemaVersion = 14;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -60,6 +60,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     noticeGap: integer,
     requests: integer,
     changes: integer,
+    commands: integer,
     crashes: integer,
     restarted: integer,
     urgency: integer,
@@ -285,6 +286,16 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     fromAgent: integer,
     fromEntry: integer,
     fromStretch: integer,
+  },
+  background: {
+    agent: integer,
+    call: integer,
+    turn: integer,
+    state: text,
+    started: integer,
+    told: integer,
+    title: text,
+    evidence: text,
   },
 };
 

@@ -287,5 +287,6 @@ function prepareTables(database: Database): TablesOf {
     remains: new TableStatements(database, 'remains'),
     setting: new TableStatements(database, 'setting'),
     stretch: new TableStatements(database, 'stretch'),
+    background: new TableStatements(database, 'background'),
   };
 }

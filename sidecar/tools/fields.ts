@@ -9,6 +9,10 @@ export interface Fields {
   optionalText(name: string): string | null;
   /** A whole number within bounds; null when it is not given. */
   optionalCount(name: string, bounds: { readonly atLeast: number; readonly atMost: number }): number | null;
+  /** True or false; false when it is not given. */
+  flag(name: string): boolean;
+  /** One of these words; null when it is not given. */
+  choice<W extends string>(name: string, words: readonly W[]): W | null;
   /** What is wrong, in words for the model; null when all is well. Call it last: it also names unknown fields. */
   problem(): string | null;
 }
@@ -45,6 +49,20 @@ export function fieldsOf(tool: string, input: JsonObject): Fields {
       if (typeof found === 'number' && Number.isInteger(found) && atLeast <= found && found <= atMost)
         return found;
       fail(`\`${name}\` must be a whole number from ${atLeast} to ${atMost}, it is ${kindOf(found)}.`);
+      return null;
+    },
+    flag: (name) => {
+      const found = value(name);
+      if (found === undefined || found === null || typeof found === 'boolean') return found === true;
+      fail(`\`${name}\` must be true or false, it is ${kindOf(found)}.`);
+      return false;
+    },
+    choice: (name, words) => {
+      const found = value(name);
+      if (found === undefined || found === null) return null;
+      const word = words.find((each) => each === found);
+      if (word !== undefined) return word;
+      fail(`\`${name}\` must be one of ${words.join(', ')}; it is ${kindOf(found)}.`);
       return null;
     },
     problem: () => {

@@ -4,6 +4,8 @@
 // and whatever a tool throws becomes an error that the model is told.
 
 import type { Cancel, Prepared, ToolEvent, ToolJob, ToolOutcome, Tools } from '../ports.ts';
+import type { CommandOutput } from '../protocol/command.ts';
+import type { CallId } from '../protocol/ids.ts';
 import type { Buffers } from '../workspace/buffers.ts';
 import type { Checkpoints } from '../workspace/checkpoints.ts';
 import { byteString, bytesOf } from '../workspace/bytes.ts';
@@ -12,12 +14,15 @@ import type { Locks } from '../workspace/locks.ts';
 import type { Witness } from '../workspace/witness.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import type { ShellKind } from './command/script.ts';
+import { createBackgrounds } from './command/background.ts';
+import { createCommandTool } from './commandTool.ts';
 import { createEdit, createWrite } from './edit.ts';
 import { createLanguageTools, noLanguages } from './language.ts';
 import type { Languages } from './language.ts';
 import { createRead } from './read.ts';
 import { createSearch } from './search.ts';
 import { commandsOf, createShell } from './shell.ts';
+import { attend } from './shellBackground.ts';
 import { createSkill } from './skill.ts';
 import type { Pool } from './mcp/pool.ts';
 import { createRemote } from './mcp/remote.ts';
@@ -50,6 +55,8 @@ export interface ToolsOptions {
 }
 
 export interface ToolsHandle extends Tools {
+  /** What a command in the background has printed after a place; null: there is none with this number. */
+  output(command: CallId, after: number): CommandOutput | null;
   /** Lets the launcher go. Commands that run go on, and are taken up by the next process. */
   close(): void;
 }
@@ -60,8 +67,10 @@ export function createTools(options: ToolsOptions): ToolsHandle {
   const { wrote } = witness;
   const commands = commandsOf(options);
   const runner = { commands, environment: options.environment };
+  const backgrounds = createBackgrounds(commands);
   const tools: readonly Tool[] = [
-    createShell({ ...runner, worktrees, witness }),
+    createShell({ ...runner, worktrees, witness, backgrounds }),
+    createCommandTool({ worktrees, witness, backgrounds }),
     createRead({ buffers, worktrees }),
     createEdit({ buffers, worktrees, locks, wrote, runner }),
     createWrite({ buffers, worktrees, locks, wrote, runner }),
@@ -90,6 +99,15 @@ export function createTools(options: ToolsOptions): ToolsHandle {
         if (mayWrite(tool, job)) await checkpoints.before(job);
         return await tool.recover(job, evidence, doing);
       }),
+    attend: (job, evidence, post) =>
+      doing(
+        safely((event) => event.kind === 'done' && post(event.outcome), redacted),
+        (how) => attend({ commands, backgrounds }, { job, evidence }, how),
+      ),
+    output: (command, after) => {
+      const shown = backgrounds.shown(command, after);
+      return shown === null ? null : { ...shown, text: redacted(shown.text) };
+    },
     settled: (tool, call) => byName.get(tool)?.settled?.(call),
     offer: (server, post) => {
       const none = Promise.resolve({ kind: 'failed', message: 'There are no servers here.' } as const);
@@ -144,6 +162,12 @@ function act(
   post: (event: ToolEvent) => void,
   work: (tool: Tool, doing: Doing) => Promise<ToolOutcome>,
 ): Cancel {
+  return doing(post, (how) =>
+    tool === undefined ? Promise.resolve(failure('There is no such tool.')) : work(tool, how),
+  );
+}
+
+function doing(post: (event: ToolEvent) => void, work: (how: Doing) => Promise<ToolOutcome>): Cancel {
   const abort = new AbortController();
   let ended = false;
   const end = (outcome: ToolOutcome): void => {
@@ -153,11 +177,7 @@ function act(
   const output = (text: string): void => {
     if (!ended) post({ kind: 'output', text });
   };
-  const doing = { signal: abort.signal, output };
-  const outcome =
-    tool === undefined
-      ? Promise.resolve(failure('There is no such tool.'))
-      : started(() => work(tool, doing));
+  const outcome = started(() => work({ signal: abort.signal, output }));
   void outcome.then(end, (error: unknown) => end(failure(`It failed: ${messageOf(error)}.`)));
   return () => abort.abort();
 }

@@ -72,22 +72,27 @@ export interface Start {
   readonly runMs: number;
   /** What the record begins with (Commands.remember). */
   readonly mark?: string;
+  /** It may not run without a record, because it must be found again. */
+  readonly needsRecord?: boolean;
 }
+
+const noRecord =
+  'A command in the background needs a record on the disk, and there can be none here (the disk is full, or this system has no such commands).';
 
 /** Starts a command with a record, or without one where that cannot be; resolves when it has ended. */
 export function startCommand(
   { commands, environment }: SetupRunner,
-  { job, record, command, directory, runMs, mark, env: more }: Start,
+  { job, record, command, directory, runMs, mark, needsRecord, env: more }: Start,
   doing: Doing,
 ): Promise<CommandEnd> {
   const env = environment();
   const own = { ...ownVariables(job), ...more };
   const dueSeconds = Math.ceil((Date.now() + runMs) / 1000);
   const task = { command, directory, env: own, dueSeconds, ...(mark === undefined ? {} : { mark }) };
-  return (
-    commands?.start(record, task, { ...doing, env, runMs }) ??
-    runDirectly({ command, directory, env: { ...env, ...own }, runMs }, doing)
-  );
+  const recorded = commands?.start(record, task, { ...doing, env, runMs }) ?? null;
+  if (recorded !== null) return recorded;
+  if (needsRecord === true) return Promise.resolve({ kind: 'neverStarted', text: noRecord });
+  return runDirectly({ command, directory, env: { ...env, ...own }, runMs }, doing);
 }
 
 function endOf(end: CommandEnd, doing: Doing): SetupEnd {

@@ -24,8 +24,8 @@ const spec = {
   name: 'shell',
   description:
     'Runs a command in the workspace with bash (sh where there is no bash), without a terminal and without input. ' +
-    'Output and errors come together. A command that waits for keys never ends: use flags that do not ask. ' +
-    'Processes left in the background go on; start servers with & and redirect their output. ' +
+    'Output and errors come together. What asks for keys gets none: use flags that do not ask. ' +
+    'Start servers and watchers with `background`, and look after them with the tool `command`. ' +
     '`roost run --new --detach -- TASK` starts another agent.',
   schema: schemaOf(
     {
@@ -34,7 +34,11 @@ const spec = {
         type: 'integer',
         minimum: 1,
         maximum: limits.commandLongestMs,
-        description: `Time after which it is ended, ${limits.commandMs} when not given.`,
+        description: `Time after which it is ended, ${limits.commandMs} when not given (a day in the background).`,
+      },
+      background: {
+        type: 'boolean',
+        description: 'The command goes on when this call ends; its end is told to you when it comes.',
       },
     },
     ['command'],
@@ -44,12 +48,14 @@ const spec = {
 interface Input {
   readonly command: string;
   readonly runMs: number;
+  readonly background: boolean;
 }
 
 function inputOf(job: ToolJob): Input | string {
   const fields = fieldsOf('shell', job.input);
   const command = fields.text('command');
   const runMs = fields.optionalCount('timeoutMs', { atLeast: 1, atMost: limits.commandLongestMs });
+  const background = fields.flag('background');
   const problem = fields.problem();
   if (problem !== null) return problem;
   if (command.trim() === '') return 'shell: `command` is empty.';
@@ -57,7 +63,7 @@ function inputOf(job: ToolJob): Input | string {
   if (limits.commandBytes < Buffer.byteLength(command)) {
     return `shell: \`command\` is longer than ${limits.commandBytes} bytes. Write a script with \`write\` and run that.`;
   }
-  return { command, runMs: runMs ?? limits.commandMs };
+  return { command, background, runMs: runMs ?? (background ? limits.backgroundMs : limits.commandMs) };
 }
 
 export interface CommandOptions {
@@ -103,6 +109,8 @@ export function createShell(options: ShellOptions): Tool {
       return typeof input !== 'string' && !judge(input.command, job.place.workspace).harmless;
     },
     settled: (call) => {
+      // Its record is needed for as long as it runs, and a while longer.
+      if (options.backgrounds.find(call) !== undefined) return;
       // The record of a start after a crash has a number of its own, and those before it end with it.
       commands?.settled(String(call));
       for (let serial = 1; commands?.knows(`${call}.${serial}`) === true; serial++)
@@ -124,9 +132,11 @@ function wishOf(job: ToolJob, evidence: Json, doing: Doing): Wish | string {
 
 const unknown = (text: string): ToolOutcome => ({ status: 'unknown', text });
 
-function prepare({ commands, worktrees }: ShellOptions, job: ToolJob): Prepared {
+function prepare({ commands, worktrees, backgrounds }: ShellOptions, job: ToolJob): Prepared {
   const input = inputOf(job);
   if (typeof input === 'string') return refuse(input);
+  const full = input.background ? backgrounds.full(job.agent) : null;
+  if (full !== null) return refuse(`shell: ${full}`);
   const { workspace, isolation } = job.place;
   if (isolation === 'worktree' && sharedStash.test(input.command)) return refuse(stashRefused);
   const setup = isolation === 'worktree' ? worktrees.wish(job.agent, workspace) : null;

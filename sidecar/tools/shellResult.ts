@@ -9,7 +9,13 @@ import type { Output } from './command/runs.ts';
 import type { CommandEnd } from './command/watched.ts';
 
 /** What the model is told of a command that was given `runMs`. */
-export function outcomeOf(end: CommandEnd, runMs: number): ToolOutcome {
+export function outcomeOf(
+  end: CommandEnd,
+  runMs: number,
+  mostBytes: number = limits.resultBytes,
+): ToolOutcome {
+  const told = (status: ToolOutcome['status'], line: string, output: Output): ToolOutcome =>
+    toldIn(mostBytes, status, { line, output });
   switch (end.kind) {
     case 'neverStarted':
       return { status: 'error', text: `${end.text} Nothing was run.` };
@@ -38,11 +44,15 @@ function firstLineOf(end: Extract<CommandEnd, { kind: 'exit' }>, runMs: number):
   return `exit code ${end.code}${signal === undefined ? '' : ` (${signal})`}`;
 }
 
-function told(status: ToolOutcome['status'], line: string, output: Output): ToolOutcome {
+function toldIn(
+  mostBytes: number,
+  status: ToolOutcome['status'],
+  { line, output }: { readonly line: string; readonly output: Output },
+): ToolOutcome {
   if (output.totalBytes === 0) return { status, text: `${line}\n[no output]` };
   // A byte that is not UTF-8 is shown as three.
   const worst = isUtf8(output.bytes) ? 1 : 3;
-  const room = Math.floor((limits.resultBytes - Buffer.byteLength(line) - 100) / worst);
+  const room = Math.floor((mostBytes - Buffer.byteLength(line) - 100) / worst);
   if (output.bytes.length <= room) return { status, text: `${line}\n${shown(output.bytes)}` };
   const headBytes = Math.floor(room * limits.outputHeadShare);
   const head = wholeLines(output.bytes.subarray(0, headBytes), 'end');

@@ -1,14 +1,17 @@
 // One command of the tool `shell` on its way: where it runs, with which environment, what it changed, and what
-// became of it after a crash.
+// became of it after a crash. Not here: what goes on in the background (shellBackground.ts).
 
 import type { ToolJob, ToolOutcome } from '../ports.ts';
-import type { Watching, Witness } from '../workspace/witness.ts';
+import type { Scene, Seen, Watching, Witness } from '../workspace/witness.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import { withNews } from '../workspace/worktreeBase.ts';
 import type { Commands } from './command/commands.ts';
 import type { CommandEnd } from './command/watched.ts';
 import { askerOf, startCommand } from './setup.ts';
 import type { SetupRunner } from './setup.ts';
+import { beginBehind } from './shellBackground.ts';
+import type { Started } from './shellBackground.ts';
+import type { Backgrounds } from './command/background.ts';
 import { outcomeOf } from './shellResult.ts';
 import { failure } from './tool.ts';
 import type { Doing } from './tool.ts';
@@ -16,6 +19,7 @@ import type { Doing } from './tool.ts';
 export interface RunnerOptions extends SetupRunner {
   readonly worktrees: Worktrees;
   readonly witness: Witness;
+  readonly backgrounds: Backgrounds;
 }
 
 /** A command as it was asked for. */
@@ -24,6 +28,8 @@ export interface Wish {
   readonly doing: Doing;
   readonly command: string;
   readonly runMs: number;
+  /** It goes on when its call has its result. */
+  readonly background: boolean;
   /** The setup of a worktree that the person was asked about with this call; null: none. */
   readonly setup: string | null;
   /** It may change files: its place is looked at before and afterwards. */
@@ -36,7 +42,7 @@ export const callOf = (record: string): string => record.split('.', 1)[0] ?? rec
 const recordOf = (job: ToolJob, serial: number): string =>
   serial === 0 ? String(job.call) : `${job.call}.${serial}`;
 
-/** Starts the command of a call and sees it to its end. */
+/** Starts the command of a call, and sees it to its end or into the background. */
 export function run(options: RunnerOptions, wish: Wish): Promise<ToolOutcome> {
   return start(options, wish, recordOf(wish.job, 0));
 }
@@ -56,11 +62,28 @@ export async function takeUp(
     const record = recordOf(wish.job, serial);
     if (serial > 0 && !commands.knows(record)) return await start(options, wish, record);
     const watching = wish.writes ? await resumed(options, wish.job, commands.markOf(record)) : null;
-    const end = await commands.resume(record, origin, wish.doing);
-    const isOver = end.kind !== 'neverStarted' || wish.doing.signal.aborted;
-    if (isOver) return await withChanges(wish, { end, watching, endedMs: commands.endedMs(record) });
+    const started = await seen(options, wish, {
+      record,
+      watch: (doing) => commands.resume(record, origin, doing),
+    });
+    const never = started.kind === 'ended' && started.end.kind === 'neverStarted';
+    if (!never || wish.doing.signal.aborted) {
+      return await told(wish, { started, watching, endedMs: commands.endedMs(record) });
+    }
     await watching?.drop();
   }
+}
+
+interface Seeing {
+  readonly record: string;
+  /** Begins, or begins again, to watch the command. */
+  readonly watch: (doing: Doing) => Promise<CommandEnd>;
+}
+
+/** Sees a command to its end; one for the background only through its first moments. */
+async function seen(options: RunnerOptions, wish: Wish, { record, watch }: Seeing): Promise<Started> {
+  if (wish.background) return await beginBehind(options, wish, { record, watch });
+  return { kind: 'ended', end: await watch(wish.doing) };
 }
 
 async function resumed(
@@ -68,25 +91,33 @@ async function resumed(
   job: ToolJob,
   mark: string | null,
 ): Promise<Watching> {
-  const { workspace, isolation } = job.place;
-  const worktree = isolation === 'worktree' ? await worktrees.find(job.agent, workspace) : null;
-  return await witness.resume({ agent: job.agent, workspace, place: worktree?.place ?? workspace }, mark);
+  return await witness.resume(await sceneOf(worktrees, job), mark);
+}
+
+/** Where the commands of a job run. */
+export async function sceneOf(worktrees: Worktrees, { agent, place }: ToolJob): Promise<Scene> {
+  const { workspace, isolation } = place;
+  const worktree = isolation === 'worktree' ? await worktrees.find(agent, workspace) : null;
+  return { agent, workspace, place: worktree?.place ?? workspace };
 }
 
 async function start(options: RunnerOptions, wish: Wish, record: string): Promise<ToolOutcome> {
-  const { job, doing, command, runMs } = wish;
+  const { job, command, runMs } = wish;
   const made = await directoryOf(options, wish);
   if (made.kind === 'refused') return failure(made.text);
   const { directory, news } = made;
-  const watching = wish.writes ? await watched(options, { job, directory, record }) : null;
-  const task = { job, record, command, directory, env: made.env, runMs };
-  const end = startCommand(options, watching === null ? task : { ...task, mark: watching.mark() }, doing);
-  watching?.begin();
-  const outcome = await withChanges(wish, {
-    end: await end,
-    watching: watching?.watching ?? null,
-    endedMs: null,
+  const marked = wish.writes ? await watched(options, { job, directory, record }) : null;
+  const watching = marked?.watching ?? null;
+  const task = { job, record, command, directory, env: made.env, runMs, needsRecord: wish.background };
+  const started = await seen(options, wish, {
+    record,
+    watch: (doing) => {
+      const end = startCommand(options, marked === null ? task : { ...task, mark: marked.mark() }, doing);
+      marked?.begin();
+      return end;
+    },
   });
+  const outcome = await told(wish, { started, watching, endedMs: null });
   return { ...outcome, text: withNews(outcome.text, news) };
 }
 
@@ -113,23 +144,27 @@ async function watched(
 }
 
 interface Ended {
-  readonly end: CommandEnd;
+  readonly started: Started;
   readonly watching: Watching | null;
   readonly endedMs: number | null;
 }
 
-/** The end in words, with what the command changed. */
-async function withChanges(wish: Wish, { end, watching, endedMs }: Ended): Promise<ToolOutcome> {
-  const outcome = outcomeOf(end, wish.runMs);
+/** How it stands with the command in words, with what it has changed. */
+async function told(wish: Wish, { started, watching, endedMs }: Ended): Promise<ToolOutcome> {
+  const outcome = started.kind === 'ended' ? outcomeOf(started.end, wish.runMs) : started.outcome;
   if (watching === null) return outcome;
-  if (end.kind === 'neverStarted') {
+  if (started.kind === 'ended' && started.end.kind === 'neverStarted') {
     await watching.drop();
     return outcome;
   }
-  const { touched, notes } = await watching.end(endedMs ?? undefined);
-  const lines = notes.map((note) => `\n[roost: ${note}]`).join('');
-  const told = { ...outcome, text: withNews(outcome.text, lines === '' ? null : lines.slice(1)) };
-  return touched.length === 0 ? told : { ...told, touched };
+  return withSeen(outcome, await watching.end(endedMs ?? undefined));
+}
+
+/** An outcome with the files that changed meanwhile. */
+export function withSeen(outcome: ToolOutcome, { touched, notes }: Seen): ToolOutcome {
+  const lines = notes.map((note) => `[roost: ${note}]`).join('\n');
+  const said = { ...outcome, text: withNews(outcome.text, lines === '' ? null : lines) };
+  return touched.length === 0 ? said : { ...said, touched };
 }
 
 interface Directory {

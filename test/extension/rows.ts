@@ -27,6 +27,7 @@ export function agentRow(id: number, over: Partial<AgentRow> = {}): AgentRow {
     queued: 0,
     children: 0,
     changes: 0,
+    commands: 0,
     trashed: false,
     branch: { agents: 1, running: 0, waiting: 0, needs: 0, failed: 0, done: 0, microUsd: 0, tokens: 0 },
     budget: { microUsd: null, tokens: null, agents: null, depth: null, wallMs: null },

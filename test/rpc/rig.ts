@@ -109,6 +109,7 @@ export class Rig {
           list: () => Promise.resolve({ rows: [], more: false }),
           preview: () => Promise.reject(new Error('there is none')),
         },
+        outputs: { output: () => null },
         trees: {
           list: () => Promise.resolve({ rows: [], more: false, freeBytes: null }),
           remove: () => Promise.resolve({ removed: false, reason: '' }),

@@ -121,6 +121,7 @@ function portsOf(open: OpenStore, model: Ports['model'], hear: (ended: readonly 
       prepare: () => none,
       run: () => none,
       recover: () => none,
+      attend: () => none,
       settled: () => undefined,
       offer: () => undefined,
     },

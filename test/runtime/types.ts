@@ -8,5 +8,6 @@ export type {
   OfferAnswer,
   ToolEvent,
   ToolJob,
+  ToolOutcome,
 } from '../../sidecar/ports.ts';
 export type { Ports } from '../../sidecar/runtime/memory.ts';

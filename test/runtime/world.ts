@@ -18,6 +18,7 @@ import type {
   Ports,
   ToolEvent,
   ToolJob,
+  ToolOutcome,
 } from './types.ts';
 
 export type Say = string | readonly (readonly [tool: string, input: unknown])[];
@@ -50,6 +51,8 @@ export class World {
   readonly requests: ModelRequest[] = [];
   readonly news: News[] = [];
   readonly ran: ToolJob[] = [];
+  /** Commands in the background, as they are looked after, by their call. */
+  readonly behind = new Map<number, { isStopped: boolean; end: (outcome: ToolOutcome) => void }>();
   readonly bugs: string[] = [];
   keys = new Set<string>(['scripted']);
   /** What folders tell agents, as a look would find it now. */
@@ -232,6 +235,11 @@ export class World {
           if (answer !== undefined) this.at(20, () => post(answer));
         },
         run: (job, _evidence, post) => this.tool(job, post),
+        attend: (job, _evidence, post) => {
+          const command = { job, isStopped: false, end: post };
+          this.behind.set(job.call, command);
+          return () => void (command.isStopped = true);
+        },
         settled: () => undefined,
         recover: (job, _evidence, post) => {
           this.at(0, () =>

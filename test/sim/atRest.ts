@@ -45,7 +45,9 @@ function holding(sim: Sim): string | null {
   const slots = sim.host?.slots();
   if (slots === undefined) return 'no process is there';
   if (slots.modelUsed !== 0 || slots.commandUsed !== 0) return `slots are in use: ${JSON.stringify(slots)}`;
-  if (sim.host?.busy() === true) return 'the host says that it is busy';
+  // A command in the background may run for ever, and keeps the process.
+  const kept = sim.disk.rows('background').length > 0;
+  if (sim.host?.busy() !== kept) return `the host says that it is ${kept ? 'at rest' : 'busy'}`;
   for (const table of ['wait', 'waiting', 'ready', 'walk'] as const) {
     const rows = sim.disk.rows(table);
     if (rows.length > 0) return `${table} has rows: ${JSON.stringify(rows[0])}`;
@@ -56,6 +58,8 @@ function holding(sim: Sim): string | null {
   if (timer !== undefined) return `a timer is set: ${JSON.stringify(timer)}`;
   const verdict = sim.disk.rows('verdict').find((row) => row.state === 'started');
   if (verdict !== undefined) return `verdict ${verdict.id} is on its way for ever`;
+  const behind = sim.outside.behind.wrong(sim);
+  if (behind !== null) return behind;
   const steer = sim.disk
     .rows('inbox')
     .find((row) => row.kind === 'steer' && sim.disk.row('agent', row.agent)?.halted === 0);

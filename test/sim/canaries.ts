@@ -24,6 +24,8 @@ export const canaries = {
   timerLost: 'a timer is not set',
   wakeUpLost: 'agents that wait for budget are not told that some came free',
   touchedLost: 'some of the files that a command has changed are not recorded',
+  commandEndLost: 'nobody hears that a command in the background has ended',
+  commandKept: 'a command in the background is not ended with its agent',
   sequenceSkipped: 'a commit is not told to those who follow',
   interruptedWithoutResult: 'a call of an interrupted turn gets no result',
   countDrift: 'an ancestor misses a change of its counts',

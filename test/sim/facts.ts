@@ -70,6 +70,7 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'budget/set': null,
   'model/price': null,
   'model/role': null,
+  'command/kill': null,
   'trust/set': null,
   'mcp/files': null,
 };

@@ -16,9 +16,11 @@ import type {
   Tools,
   Touched,
 } from '../../sidecar/ports.ts';
+import { callId } from '../../sidecar/protocol/ids.ts';
 import type { CallId } from '../../sidecar/protocol/ids.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
 import type { Json } from '../../sidecar/protocol/json.ts';
+import { BehindWorld } from './fakeBackground.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
 
@@ -39,6 +41,8 @@ export interface Outside {
   watcher: ((event: ToolEvent) => void) | null;
   /** Ends a command that hangs. */
   end: (() => void) | null;
+  /** It is to be ended: then it does not go on in the background either. */
+  isCancelled: boolean;
 }
 
 /** Files and commands. */
@@ -47,6 +51,7 @@ export class OutsideWorld {
   readonly files = new Map<string, string>();
   /** Checkpoints that were restored. */
   restores = 0;
+  readonly behind = new BehindWorld();
 }
 
 const specs = ['shell', 'read', 'edit', 'write', 'search'].map((name) => ({
@@ -123,12 +128,19 @@ export class FakeTools implements Tools {
       told: null,
       watcher: null,
       end: null,
+      isCancelled: false,
     };
     sim.outside.calls.set(job.call, outside);
     // Now and then the machine is so busy that a whole restart fits in between.
     const launchMs = sim.chance.around(sim.chance.hits(0.1) ? 2_000 : 2);
     sim.world.later(launchMs, () => this.#launch(job, outside));
     return this.#watch(outside, post);
+  }
+
+  attend(job: ToolJob, evidence: Json, post: (outcome: ToolOutcome) => void): Cancel {
+    const sim = this.#sim;
+    sim.effect(`attend ${job.call} ${JSON.stringify(evidence)}`);
+    return sim.outside.behind.attend(sim, this.#process, { job, post });
   }
 
   settled(tool: string, call: CallId): void {
@@ -183,6 +195,7 @@ export class FakeTools implements Tools {
       told: null,
       watcher: null,
       end: null,
+      isCancelled: false,
     };
     this.#sim.outside.calls.set(job.call, outside);
     const cancel = this.#watch(outside, post);
@@ -211,7 +224,7 @@ export class FakeTools implements Tools {
   #exit(job: ToolJob, outside: Outside): void {
     if (outside.life !== 'running') return;
     outside.life = 'exited';
-    if (outside.result === null) outside.result = this.#act(job);
+    if (outside.result === null) outside.result = this.#act(job, outside.isCancelled);
     // The sidecar hears of it only while it lives; the next one finds the record.
     outside.watcher?.({ kind: 'done', outcome: this.#record(outside) });
   }
@@ -219,6 +232,7 @@ export class FakeTools implements Tools {
   #record(outside: Outside): ToolOutcome {
     const { chance, odds } = this.#sim;
     if (outside.result !== null && !chance.hits(odds.exitLost)) return outside.result;
+    this.#sim.outside.behind.lose(outside.call);
     return { status: 'unknown', text: 'Nobody saw how it ended.' };
   }
 
@@ -242,6 +256,7 @@ export class FakeTools implements Tools {
     };
     return () => {
       cancelled = true;
+      outside.isCancelled = true;
       if (outside.life === 'claimable') outside.life = 'neverStarts';
       else if (outside.life === 'running') this.#killed(outside);
     };
@@ -276,7 +291,7 @@ export class FakeTools implements Tools {
     return { kind: 'run', evidence: { at: job.call }, ask, usesCommandSlot: job.tool === 'shell' };
   }
 
-  #act(job: ToolJob): ToolOutcome {
+  #act(job: ToolJob, isCancelled = false): ToolOutcome {
     const { chance, odds, outside } = this.#sim;
     if (chance.hits(odds.toolFails)) return { status: 'error', text: 'exit 1' };
     if (job.tool !== 'write')
@@ -285,12 +300,29 @@ export class FakeTools implements Tools {
         text: `ok ${job.call}`,
         ...(chance.hits(0.1) ? { whole: Buffer.alloc(300, 97) } : {}),
         ...(job.tool === 'shell' && chance.hits(0.2) ? { touched: this.#changedBy(job) } : {}),
+        ...(job.tool === 'shell' && !isCancelled && chance.hits(0.15) ? this.#leftBehind(job) : {}),
+        ...(job.tool === 'read' ? this.#heard(job) : {}),
       };
     const path = `/place/${String(job.input['path'])}`;
     const after = String(job.input['text']);
     const touched = { path, written: path, before: bytes(outside.files.get(path)), after: bytes(after) };
     outside.files.set(path, after);
     return { status: 'ok', text: 'written', touched: [touched] };
+  }
+
+  /** A command goes on in the background. */
+  #leftBehind(job: ToolJob): Pick<ToolOutcome, 'background'> {
+    this.#sim.outside.behind.begin(this.#sim, job);
+    return { background: { title: `behind ${job.call}`, evidence: { call: job.call } } };
+  }
+
+  /** An agent looks after its commands in the background, and may hear that one has ended. */
+  #heard({ agent }: ToolJob): Pick<ToolOutcome, 'ended'> {
+    const { chance, outside } = this.#sim;
+    const ended = [...outside.behind.commands.values()].filter(
+      (each) => each.agent === agent && !each.isRunning,
+    );
+    return ended.length === 0 || chance.hits(0.5) ? {} : { ended: callId(chance.pick(ended).call) };
   }
 
   /** A command changes one file or many, and now and then another agent's ran beside it. */

@@ -471,7 +471,9 @@ function bounds(disk: FakeDisk): string | null {
       return `agent ${agent.id} has ${agent.queued} messages in its queue`;
     if (agent.depth > limits.depth) return `agent ${agent.id} is ${agent.depth} deep`;
   }
-  for (const [agent, count] of countBy(disk.table('inbox').rows.values(), 'agent')) {
+  // Notes are of the runtime, one for each command that it had in the background.
+  const messages = [...disk.table('inbox').rows.values()].filter((row) => row['kind'] !== 'note');
+  for (const [agent, count] of countBy(messages, 'agent')) {
     if (count > limits.inboxMessages + limits.inboxSteers)
       return `agent ${agent} has ${count} messages in its inbox`;
   }

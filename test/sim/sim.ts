@@ -267,6 +267,7 @@ export class Sim {
       defaultModel: 'sim/model',
     });
     if (this.canary === 'wakeUpLost') forget(this.host, 'budgetsMore');
+    if (this.canary === 'commandEndLost') forget(this.host, 'commandEnd');
     if (this.canary === 'touchedLost') forget(this.host, 'touched');
     if (this.canary === 'walkForgotten') forget(this.host, 'walk');
     this.workload.connected();

@@ -229,6 +229,7 @@ export class Workload {
       () => this.#call('checkpoint/restore', { checkpoint: checkpointId(chance.int(1, 9)), paths: 'all' }),
       () => this.#price(),
       () => this.#role(),
+      () => this.#kill(),
       ...(chance.hits(0.2) ? [() => this.#call('agent/close', { agent })] : []),
       ...(chance.hits(0.5) ? [() => this.#delete(id)] : []),
       ...(chance.hits(0.5) ? [() => this.#restore(id)] : []),
@@ -299,6 +300,13 @@ export class Workload {
     const { chance, disk } = this.#sim;
     const queued = disk.rows('turn').filter((turn) => turn.state === 'queued' || chance.hits(0.05));
     if (queued.length > 0) this.#call('queue/remove', { turn: turnId(chance.pick(queued).id) });
+  }
+
+  /** Ends a command in the background, mostly one that there is. */
+  #kill(): void {
+    const { chance, disk } = this.#sim;
+    const calls = [...disk.rows('background').map((row) => row.call), chance.int(1, 20)];
+    this.#call('command/kill', { command: callId(chance.pick(calls)) });
   }
 
   /** A command that runs says that it waits inside Roost, and later that it does no more. */

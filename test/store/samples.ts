@@ -47,6 +47,7 @@ export function agentRow(own: Partial<New<AgentRecord>> = {}): New<AgentRecord> 
     noticeGap: 0,
     requests: 0,
     changes: 0,
+    commands: 0,
     rank: 5,
     crashes: 0,
     restarted: 0,

@@ -1,7 +1,8 @@
 // A process that stands for a sidecar: it starts the commands that it is given, and is there to be killed.
 //
 // Arguments: run directory, store, workspace, shell, then one command for each call from 1 on. Prints the evidence
-// of each call before it is started, as the store would have committed it.
+// of each call before it is started, as the store would have committed it. A command that begins with `&` goes into the
+// background, and the evidence of that is printed once it is there.
 import { agentId, callId, turnId } from '../../sidecar/protocol/ids.ts';
 import { createTools } from '../../sidecar/tools/registry.ts';
 import { noBuffers } from '../../sidecar/workspace/buffers.ts';
@@ -28,13 +29,16 @@ for (const [index, command] of commands.entries()) {
     parent: null,
     turn: turnId(1),
     tool: 'shell',
-    input: { command },
+    input: command.startsWith('&') ? { command: command.slice(1), background: true } : { command },
     place: { workspace, isolation: 'shared' as const, mode: 'ask' as const },
   };
   tools.prepare(job, (prepared) => {
     if (prepared.kind !== 'run') return;
     process.stdout.write(`${JSON.stringify(prepared.evidence)}\n`);
-    tools.run(job, prepared.evidence, () => undefined);
+    tools.run(job, prepared.evidence, (event) => {
+      if (event.kind !== 'done' || event.outcome.background === undefined) return;
+      process.stdout.write(`${JSON.stringify(event.outcome.background.evidence)}\n`);
+    });
   });
 }
 

@@ -38,6 +38,7 @@ export function agent(id: number, part: Partial<AgentRow> = {}): AgentRow {
     queued: 0,
     children: 0,
     changes: 0,
+    commands: 0,
     trashed: false,
     branch: rollup(),
     budget: { microUsd: null, tokens: null, agents: null, depth: null, wallMs: null },
@@ -109,7 +110,17 @@ export function transcript(
   entries: readonly Entry[],
   part: Partial<TranscriptState> = {},
 ): TranscriptState {
-  return { agent: row, entries, older: false, streaming: '', thinking: '', calls: [], requests: [], ...part };
+  return {
+    agent: row,
+    entries,
+    older: false,
+    streaming: '',
+    thinking: '',
+    calls: [],
+    commands: [],
+    requests: [],
+    ...part,
+  };
 }
 
 export function hunk(id: string, start: number, removed: readonly string[], added: readonly string[]): Hunk {

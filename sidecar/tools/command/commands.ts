@@ -19,11 +19,13 @@ import {
   exitOf,
   keepMark,
   markIn,
+  outputAfter,
   outputOf,
   removeRun,
   takeClaim,
   writeJob,
 } from './runs.ts';
+import type { OutputPart } from './runs.ts';
 import type { RunJob, ShellKind } from './script.ts';
 import { watched } from './watched.ts';
 import type { CommandEnd, Watch, Watched } from './watched.ts';
@@ -52,6 +54,10 @@ export interface Commands {
   remember(id: string, mark: string): void;
   /** That text; null: there is none. */
   markOf(id: string): string | null;
+  /** What it has written after a place, at most the newest `bytes` of it. */
+  outputAfter(id: string, after: number, bytes: number): OutputPart;
+  /** Process group of a command that has begun; null: nobody knows. */
+  groupOf(id: string): number | null;
   /** When the command ended, ms since 1970; null: it has not, or nobody knows. */
   endedMs(id: string): number | null;
   /** The end of this run, which was told, is committed: its record is not needed any more. */
@@ -141,6 +147,15 @@ class RecordedCommands implements Commands {
     return markIn(this.directoryOf(id));
   }
 
+  outputAfter(id: string, after: number, bytes: number): OutputPart {
+    return outputAfter(this.directoryOf(id), after, bytes);
+  }
+
+  groupOf(id: string): number | null {
+    const claim = claimOf(this.directoryOf(id));
+    return claim === null || typeof claim === 'string' ? null : claim.shell.pid;
+  }
+
   endedMs(id: string): number | null {
     return endedMsOf(this.directoryOf(id));
   }
@@ -169,7 +184,9 @@ class RecordedCommands implements Commands {
   }
 
   close(): void {
-    this.launcher?.process.close();
+    // With commands left it must keep their output within bounds, and end what runs too long (script.ts).
+    if (0 < this.runs.size) this.launcher?.process.leave();
+    else this.launcher?.process.close();
     this.launcher = null;
   }
 
@@ -189,7 +206,7 @@ class RecordedCommands implements Commands {
   private launcherWith(env: Readonly<Record<string, string>>): Launcher {
     const key = JSON.stringify(env);
     if (this.launcher?.env === key) return this.launcher.process;
-    this.close();
+    this.launcher?.process.close();
     const started = startLauncher({
       kind: this.options.kind,
       env,

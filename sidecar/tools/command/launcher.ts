@@ -10,6 +10,8 @@ export interface Launcher {
   start(id: string, directory: string): void;
   /** Nothing more will be started; what runs goes on. */
   close(): void;
+  /** The same, when nobody else looks after what runs from now on. */
+  leave(): void;
 }
 
 export interface LauncherOptions extends LauncherWords {
@@ -62,6 +64,10 @@ export function startLauncher(options: LauncherOptions): Launcher {
     close: () => {
       closed = true;
       child.stdin.end('bye\n');
+    },
+    leave: () => {
+      closed = true;
+      child.stdin.end();
     },
   };
 }

@@ -155,6 +155,27 @@ export function outputOf(directory: string): Output {
   return { bytes: Buffer.concat([head, Buffer.from(gap), tail]), totalBytes };
 }
 
+/** A part of what a command has written, up to its present end. */
+export interface OutputPart {
+  readonly bytes: Buffer;
+  /** Bytes before them, after the place that was asked for. */
+  readonly skippedBytes: number;
+  /** The place of the end. */
+  readonly next: number;
+}
+
+/** What a command has written after a place, at most the newest `bytes` of it. */
+export function outputAfter(directory: string, after: number, bytes: number): OutputPart {
+  const out = path.join(directory, 'out');
+  const sizeBytes = sizeOf(out);
+  // Where the file was started over (startOver) places go on counting.
+  const trimmedBytes = Number.parseInt(textOf(path.join(directory, 'cut')) ?? '0', 10) || 0;
+  const next = trimmedBytes + sizeBytes;
+  const from = Math.min(next, Math.max(after, next - bytes, trimmedBytes));
+  const part = slice(out, from - trimmedBytes, next - from);
+  return { bytes: part, skippedBytes: Math.max(0, from - after), next: from + part.length };
+}
+
 /** The newest bytes when there are others than at the last look, for those who look; cheap when there are none. */
 export function newestOf(
   directory: string,

@@ -143,7 +143,7 @@ class Run {
     if (sizeBytes !== this.toldBytes) {
       this.toldBytes = sizeBytes;
       watch.output(text);
-      void this.trim();
+      this.trim().catch(() => undefined);
     }
     if (this.stopping === null && this.dueMs <= now) this.stop('timeout');
     if (this.stopping !== null && !this.stopping.killed && this.stopping.killMs <= now) this.kill();
