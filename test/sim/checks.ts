@@ -10,6 +10,7 @@ import type { LedgerRecord } from '../../sidecar/core/moneyRows.ts';
 import type { AgentRecord, ChangeRecord } from '../../sidecar/core/rows.ts';
 import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
+import { limits } from '../../sidecar/runtime/limits.ts';
 import { marksIn } from './fakeScout.ts';
 import { bodyIn, lineIn } from './lines.ts';
 import { recount } from './recount.ts';
@@ -353,8 +354,11 @@ export class Checks {
 
   /** Others with an open change of the file are shown this one beside theirs (case 161). */
   #touchIndex(change: Readonly<ChangeRecord>, news: News, missing: (what: string) => void): void {
-    for (const other of this.#sim.disk.rows('change')) {
-      if (other.path !== change.path || other.state !== 'open' || other.trash !== 0) continue;
+    const open = this.#sim.disk
+      .rows('change')
+      .filter((other) => other.path === change.path && other.state === 'open' && other.trash === 0);
+    // Of a file that more are at than anybody looks through, the first are told.
+    for (const other of open.slice(0, limits.overlapsLooked)) {
       if (news.changes.has(other.agent)) continue;
       missing(`the overlap of change ${other.id} with ${change.id}`);
     }

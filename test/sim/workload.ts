@@ -287,6 +287,8 @@ export class Workload {
   #price(): void {
     const { chance } = this.#sim;
     const price = chance.pick([null, { input: 0, output: 0 }, { input: 3_000_000, output: 9_000_000 }]);
+    // What is in flight then was reserved at another price, and costs what it costs.
+    for (const { id } of this.#sim.disk.rows('agent')) this.lowered.add(id);
     this.#call('model/price', { model: 'sim/model', price });
   }
 
