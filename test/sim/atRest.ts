@@ -36,8 +36,36 @@ export function atRest(sim: Sim): void {
     return sim.fail('rest', `${unanswered.kind} ${unanswered.key} was never answered`);
   const behind = sim.followers?.differs() ?? null;
   if (behind !== null) return sim.fail('S9', behind);
+  const group = groups(sim);
+  if (group !== null) return sim.fail('groups', group);
   const said = words(sim);
   if (said !== null) sim.fail(said.check, said.message);
+}
+
+/** Each item of a fan-out was started once at most, and all of them when its conductor says that they have ended. */
+function groups(sim: Sim): string | null {
+  // What was deleted may be gone for good by now.
+  const deleted = sim.workload.calls.some(({ kind }) => kind === 'agent/delete');
+  for (const agent of sim.disk.rows('agent')) {
+    const count = Number(/^Fan-out over (\d+):/.exec(agent.task)?.[1] ?? 0);
+    // A rewind leaves what was started, and starts it again.
+    if (count === 0 || agent.forkAgent !== 0 || agent.stretch !== 0) continue;
+    const tasks = sim.disk
+      .rows('agent')
+      .filter((row) => row.parent === agent.id && row.key === null)
+      .map(({ task }) => task);
+    if (new Set(tasks).size < tasks.length)
+      return `an item of ${agent.name} was started twice: ${tasks.join()}`;
+    const last = sim.disk
+      .rows('entry')
+      .filter((entry) => entry.agent === agent.id && entry.kind === 'answer')
+      .map((entry) => bodyIn(sim.disk, entry))
+      .findLast((body) => body?.kind === 'answer' && textOf(body.blocks).startsWith('All have ended.'));
+    const isWhole = last?.kind === 'answer' && !textOf(last.blocks).includes('Not started');
+    if (isWhole && !deleted && tasks.length !== count)
+      return `${agent.name} says that all ${count} have ended, and has started ${tasks.length}`;
+  }
+  return null;
 }
 
 /** What is still held at rest: slots, rows of work in flight. */
@@ -132,6 +160,13 @@ function saidLast(sim: Sim, turn: Readonly<TurnRecord>): string {
   return body.kind === 'answer' ? textOf(body.blocks) : '';
 }
 
+/** Who may hear the words of an agent: its parent, and above a conductor, which passes them on, its parent too. */
+function tellers(sim: Sim, id: number): readonly number[] {
+  const parent = sim.disk.row('agent', sim.disk.row('agent', id)?.parent ?? 0);
+  if (parent === undefined) return [];
+  return parent.task.startsWith('Fan-out over') ? [parent.id, ...tellers(sim, parent.id)] : [parent.id];
+}
+
 function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly EntryBody[]): Wrong | null {
   // What it has heard of children that were deleted for good went with them.
   if (sim.bereft.has(agent.id)) return null;
@@ -164,9 +199,7 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
   for (const [name, count] of words) {
     const turns = sim.disk
       .rows('turn')
-      .filter(
-        (turn) => saidLast(sim, turn) === name && sim.disk.row('agent', turn.agent)?.parent === agent.id,
-      );
+      .filter((turn) => saidLast(sim, turn) === name && tellers(sim, turn.agent).includes(agent.id));
     if (count > turns.length)
       return { check: 'S8', message: `agent ${agent.id} heard "${name}" ${count} times` };
   }
@@ -185,7 +218,11 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
       check: 'words',
       message: `turn ${turn.id} of agent ${agent.id} is ${outcome} with "${brief}": ${why}`,
     });
-    if (outcome === 'done' && !/^(done|heard) \w+$/.test(brief)) return odd('no script says that');
+    if (
+      outcome === 'done' &&
+      !/^(done|heard) \w+$|^All have ended\.|^I start the agents of a group/.test(brief)
+    )
+      return odd('no script says that');
     if (outcome !== 'failed' || brief.startsWith('The model declined: no ')) continue;
     if (brief.includes('met a bug')) {
       if (brief.includes('simulated bug')) continue;

@@ -6,6 +6,7 @@
 // Not here: whether the words are right in the end (checks.ts).
 
 import type { Cancel, Item, Model, ModelEvent, ModelOutcome, ModelRequest } from '../../sidecar/ports.ts';
+import { conduct, conductorProvider, modelToGive } from '../../sidecar/core/conductor.ts';
 import type { Block } from '../../sidecar/protocol/entry.ts';
 import type { LimitReading } from '../../sidecar/core/terms.ts';
 import { hash } from './chance.ts';
@@ -16,6 +17,8 @@ import type { Process } from './world.ts';
 
 /** Micro-dollars for a million tokens. */
 const price = { input: 3_000_000, output: 15_000_000, cacheRead: 300_000, cacheWrite: 3_750_000 };
+
+const free = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export class FakeModel implements Model {
   /** Attempts that this process has asked; those in flight are counted against its slots. */
@@ -37,7 +40,8 @@ export class FakeModel implements Model {
     return { id: model, contextTokens: 200_000, outputTokens: 8_000, scripted: this.#sim.swarm.scripted };
   }
 
-  price() {
+  price(model: string) {
+    if (model.startsWith(`${conductorProvider}/`)) return free;
     return this.#own ?? (this.#sim.swarm.priced ? price : null);
   }
 
@@ -64,7 +68,7 @@ export class FakeModel implements Model {
 
   pool(model: string) {
     const { scripted, poolSize } = this.#sim.swarm;
-    return { name: `pool of ${model}`, atOnce: poolSize, ramp: !scripted };
+    return { name: `pool of ${modelToGive(model)}`, atOnce: poolSize, ramp: !scripted };
   }
 
   ask(request: ModelRequest, post: (event: ModelEvent) => void): Cancel {
@@ -171,6 +175,12 @@ export class FakeModel implements Model {
       cacheRead: 0,
       cacheWrite: 0,
     };
+    // A conductor is nobody's model: it is late, and never wrong.
+    if (request.model.startsWith(`${conductorProvider}/`)) {
+      const blocks = conduct(items);
+      const stop = blocks.some((block) => block.kind === 'call') ? 'calls' : 'end';
+      return { kind: 'answer', blocks, stop, usage: { ...free } };
+    }
     if (chance.hits(odds.emptyAnswer)) {
       const blocks: Block[] = chance.hits(0.5) ? [] : [{ kind: 'text', text: '' }];
       return { kind: 'answer', blocks, stop: 'end', usage };

@@ -10,6 +10,7 @@ import { agentId, callId, changeId, checkpointId, requestId, turnId } from '../.
 import type { Params } from '../../sidecar/protocol/methods.ts';
 import type { ClientEvent, RuntimeMethod } from '../../sidecar/runtime/event.ts';
 import type { News } from '../../sidecar/ports.ts';
+import { conductorProvider, fanTask } from '../../sidecar/core/conductor.ts';
 import { schema, taskText } from './script.ts';
 import { fileOf } from './files.ts';
 import type { Sim } from './sim.ts';
@@ -128,6 +129,7 @@ export class Workload {
     const size = chance.int(0, swarm.size);
     const below = chance.hits(0.1) ? chance.pick([0, ...disk.rows('agent').map((row) => row.id)]) : 0;
     const name = `r${root}`;
+    if (chance.hits(0.1)) return this.#startGroup(name, below);
     this.#call('agent/start', {
       text: taskText(name, size),
       workspace: '/place',
@@ -137,6 +139,23 @@ export class Workload {
       ...(below === 0 ? {} : { parent: agentId(below) }),
       ...(chance.hits(swarm.budgets) ? { budget: this.#budget() } : {}),
       ...(chance.hits(swarm.typed) ? { schema } : {}),
+    });
+  }
+
+  /** A fan-out, in waves or all at once. */
+  #startGroup(name: string, below: number): void {
+    const { chance, swarm } = this.#sim;
+    const items = Array.from({ length: chance.int(1, 6) }, (_, index) => `${name}i${index}`);
+    const plan = { items, profile: chance.pick([null, 'explorer', 'nobody']), model: null, isolation: null };
+    const atOnce = chance.pick([null, 1, 2]);
+    const typed = chance.hits(swarm.typed) ? schema : null;
+    this.#call('agent/start', {
+      text: fanTask({ ...plan, template: 'do {item} 1', atOnce, schema: typed }),
+      workspace: '/place',
+      model: `${conductorProvider}/sim/model`,
+      mode: 'auto',
+      ...(below === 0 ? {} : { parent: agentId(below) }),
+      ...(chance.hits(swarm.budgets) ? { budget: this.#budget() } : {}),
     });
   }
 
