@@ -6,7 +6,7 @@
 // that direction costs a key; in the other it costs the person's files.
 
 import path from 'node:path';
-import { isProtected, within } from '../workspace/paths.ts';
+import { carried, directoryAfter, leaves, reachOf, textOfShell } from './commandReach.ts';
 
 export interface Judgement {
   /** The programs of the line with their subcommands; null: it must not be answered together with others. */
@@ -17,16 +17,37 @@ export interface Judgement {
   readonly harmless: boolean;
 }
 
+/** Texts of shells in shells that are read for one line; more count as dangerous, and take no time. */
+const mostTexts = 20;
+
 /** Judges a command that would run in a directory. */
 export function judge(command: string, workspace: string): Judgement {
-  const commands = parsed(command);
-  if (commands === null)
-    return { cluster: null, danger: 'It cannot be read with certainty.', harmless: false };
+  return judged(command, { workspace, directory: workspace, texts: { read: 0 } });
+}
+
+interface Place {
+  readonly workspace: string;
+  /** Where the command runs. */
+  readonly directory: string;
+  /** Shared by all texts of a line. */
+  readonly texts: { read: number };
+}
+
+const dangerous = (danger: string): Judgement => ({ cluster: null, danger, harmless: false });
+
+function judged(command: string, place: Place): Judgement {
+  place.texts.read += 1;
+  const commands = mostTexts < place.texts.read ? null : parsed(command);
+  if (commands === null) return dangerous('It cannot be read with certainty.');
   const names: string[] = [];
   let alone = false;
+  let { directory } = place;
   for (const each of commands) {
-    const danger = dangerOf(each, workspace);
-    if (danger !== null) return { cluster: null, danger, harmless: false };
+    const danger = dangerOf(each, { ...place, directory });
+    if (danger !== null) return dangerous(danger);
+    const next = directoryAfter(each.words, directory, place.workspace);
+    if (next === null) return dangerous('It goes to another folder.');
+    directory = next;
     const name = nameOf(each);
     if (name === null || 0 < each.writes.length) alone = true;
     else names.push(name);
@@ -157,7 +178,7 @@ const unquoted = (word: string): string =>
 
 // Run another command that stands in their arguments, so their own name says nothing.
 const carriers = new Set(
-  'env sudo doas su xargs nohup nice time timeout stdbuf setsid exec eval command builtin source . bash sh zsh dash fish ssh docker podman kubectl parallel watch find python python3 node deno bun perl ruby php osascript powershell pwsh npx pnpx bunx uvx tee dd awk sed make'.split(
+  'env busybox ionice sudo doas su xargs nohup nice time timeout stdbuf setsid exec eval command builtin source . bash sh zsh dash fish ssh docker podman kubectl parallel watch find python python3 node deno bun perl ruby php osascript powershell pwsh npx pnpx bunx uvx tee dd awk sed make'.split(
     ' ',
   ),
 );
@@ -183,23 +204,51 @@ function nameOf(command: SimpleCommand): string | null {
 }
 
 const always = new Set(
-  'sudo doas su dd mkfs fdisk shutdown reboot halt poweroff passwd chown crontab launchctl systemctl iptables mount umount eval exec source . ssh scp rsync nc ncat telnet osascript'.split(
+  'sudo doas su dd mkfs fdisk shutdown reboot halt poweroff passwd chown crontab launchctl systemctl iptables mount umount eval exec source . ssh scp rsync nc ncat telnet osascript ln'.split(
     ' ',
   ),
 );
+/** Builtins after which the words of a line mean something else. */
+const meaning = new Set('alias unalias trap enable hash export declare typeset readonly'.split(' '));
 const shells = new Set('sh bash zsh dash fish python python3 node perl ruby'.split(' '));
 const gitDangers =
   /^(push|clean|reset|checkout|restore|rebase|filter-branch|filter-repo|config|gc|reflog|update-ref|worktree|stash|branch|tag|remote|submodule|am|apply)$/;
 const publishing =
   /^(npm|pnpm|yarn|cargo|gh|gem|twine|docker) (publish|login|logout|token|unpublish|push|release|repo|secret|auth|adduser|owner|deprecate)\b/;
 
-function dangerOf(command: SimpleCommand, workspace: string): string | null {
+function dangerOf(command: SimpleCommand, place: Place): string | null {
+  const outside = command.writes.find((target) => leaves(target, place.directory, place.workspace));
+  if (outside !== undefined) return `It writes to ${outside}.`;
+  const [word = ''] = command.words;
+  const program = path.basename(word);
+  const inner = carriers.has(program) ? carried(command.words) : [];
+  if (inner === null) return 'It cannot be read with certainty.';
+  for (const words of [command.words, ...inner]) {
+    const danger = dangerOfProgram({ ...command, words: [...words] }, program);
+    if (danger !== null) return danger;
+    const shell = path.basename(words[0] ?? '');
+    const inShell = /^(ba|z|da|fi|k)?sh$/.test(shell) ? textOfShell(words) : null;
+    const below = inShell === null ? null : judged(inShell, place).danger;
+    if (below !== null) return below;
+  }
+  return looksOnly(command) ? null : reachOf(command.words, place.directory, place.workspace);
+}
+
+/** Of the program that the words begin with; `carrier` is the one that may start it, or the same. */
+function dangerOfProgram(command: SimpleCommand, carrier: string): string | null {
   const [word = '', ...rest] = command.words;
   const program = path.basename(word);
   const line = [program, ...rest].join(' ');
-  if (word.includes('=')) return 'It sets variables for another program.';
+  if (word.includes('=') && program === carrier) return 'It sets variables for another program.';
+  if (meaning.has(program)) return 'It changes what later commands mean.';
   if (always.has(program)) return `It runs ${program}.`;
-  if (program === 'rm' || program === 'rmdir' || program === 'shred' || program === 'truncate')
+  if (
+    program === 'rm' ||
+    program === 'rmdir' ||
+    program === 'shred' ||
+    program === 'truncate' ||
+    program === 'unlink'
+  )
     return 'It removes files.';
   if (program === 'find' && /\s-(delete|exec|execdir|ok|okdir|fprint\S*)\b/.test(line))
     return 'It acts on what it finds.';
@@ -214,14 +263,5 @@ function dangerOf(command: SimpleCommand, workspace: string): string | null {
   if ((program === 'chmod' || program === 'chgrp') && /\s-\w*R/.test(line))
     return `It runs ${program} on whole folders.`;
   if (program === 'kill' || program === 'pkill' || program === 'killall') return 'It ends processes.';
-  const outside = command.writes.find((target) => leaves(target, workspace));
-  return outside === undefined ? null : `It writes to ${outside}.`;
-}
-
-/** Whether a redirection goes out of the workspace or into what is protected. */
-function leaves(target: string, workspace: string): boolean {
-  if (target === '/dev/null' || target === '/dev/stderr' || target === '/dev/stdout') return false;
-  if (target.startsWith('~') || target.includes('$')) return true;
-  const inside = within(workspace, path.resolve(workspace, target));
-  return inside === null || isProtected(inside);
+  return program.startsWith('mkfs.') ? `It runs ${program}.` : null;
 }

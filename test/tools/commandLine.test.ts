@@ -1,6 +1,9 @@
 // What a command is asked about: clusters of what is the same, and an evasion corpus that must never cluster.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
 import { judge } from '../../sidecar/tools/commandLine.ts';
 
 const clusterOf = (command: string): string | null => judge(command, '/w').cluster;
@@ -80,6 +83,46 @@ const dangerous = [
   "ls # it's\nrm x\n#'",
   'echo ${x}',
   'a!b $HOME',
+  // Another command in the words of a first one.
+  'env rm -rf x',
+  'env -i -u A timeout 5 rm -rf x',
+  'nice -n 5 nohup rm x',
+  'ls | xargs rm -f',
+  'xargs -I{} sh -c "rm {}"',
+  'busybox rm x',
+  'command rm x',
+  'bash -c "rm -rf ."',
+  "bash -lc 'ls; rm x'",
+  `sh -c 'sh -c "rm x"'`,
+  "sh -c 'echo $(rm x)'",
+  "env bash -c 'git push'",
+  'setsid git push --force',
+  'stdbuf -oL unlink x',
+  // What later words mean.
+  "alias ls='rm -rf'",
+  "trap 'rm x' EXIT",
+  'export PATH=/evil',
+  'ln -s / out && echo x > out/etc/x',
+  // Protected files and files outside, by other ways than a redirection (cases 214 and 215).
+  'cp x .git/hooks/pre-commit',
+  'cp x .GIT/Hooks/pre-commit',
+  'cp x src/../.vscode/settings.json',
+  'mv x .v*/settings.json',
+  'tee .roost/profile.md',
+  'sed -i s/a/b/ .vscode/tasks.json',
+  'sort -o .vscode/tasks.json x; sed --output=.vscode/x y',
+  'install x .husky/pre-commit',
+  'cd .git/hooks && echo x > pre-commit',
+  'cd src && cp x ../.git/hooks/y',
+  'cd / && echo x > y',
+  'cd .. && echo x > y',
+  'cd && echo x > y',
+  'cd - && echo x > y',
+  'cp x ~/.bashrc',
+  'cp x /etc/cron.d/x',
+  'touch ../../x',
+  'echo x | tee /etc/passwd',
+  'echo x > src/*',
 ];
 
 for (const command of dangerous) {
@@ -89,6 +132,42 @@ for (const command of dangerous) {
     assert.equal(cluster, null);
   });
 }
+
+test('a redirection through a link is judged by where it leads (case 217)', () => {
+  const root = realpathSync(mkdtempSync(path.join(tmpdir(), 'roost-line-')));
+  after(() => rmSync(root, { recursive: true, force: true }));
+  const workspace = path.join(root, 'w');
+  mkdirSync(path.join(workspace, 'src'), { recursive: true });
+  symlinkSync(root, path.join(workspace, 'out'));
+  assert.equal(judge('echo x > src/new/file', workspace).danger, null);
+  assert.equal(judge('cd src && echo x > file', workspace).danger, null);
+  assert.notEqual(judge('echo x > out/file', workspace).danger, null);
+  assert.notEqual(judge('cp x out/../w/../../etc/x', workspace).danger, null);
+});
+
+test('shells in shells are read to a bound', () => {
+  const line = (inner: string): string => `xargs ${'sh '.repeat(150)}-c ${JSON.stringify(inner)}`;
+  assert.equal(judge(line('ls'), '/w').danger, 'It cannot be read with certainty.');
+  assert.equal(judge(`xargs ${'x '.repeat(300)}`, '/w').danger, 'It cannot be read with certainty.');
+});
+
+test('everyday commands are no danger', () => {
+  for (const line of [
+    'cd src && npm test',
+    'cp a b',
+    'mkdir -p src/a',
+    'sed -i s/a/b/ src/x.ts',
+    'timeout 60 npm test',
+  ])
+    assert.equal(judge(line, '/w').danger, null, line);
+  for (const line of [
+    "bash -c 'npm test'",
+    'env CI=1 npm test',
+    'grep -rn hooks .github',
+    'cat .vscode/tasks.json',
+  ])
+    assert.equal(judge(line, '/w').danger, null, line);
+});
 
 // They run something else, which their name does not say.
 for (const command of [
