@@ -364,17 +364,19 @@ class Serving {
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
       'agent/delete': (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
       'agent/import': async (asked, peer) => {
-        if (peer.hello?.call !== undefined)
-          throw new RoostError(
-            'request/invalid',
-            'A person imports branches. Start children to work for you.',
-          );
+        refuseInside(peer);
         const params = { ...asked, workspace: await realFolder(asked.workspace) };
         if (params.after === 0) await this.#look(params.workspace);
         return this.#commit((reply) => ({ kind: 'agent/import', params, reply }));
       },
-      'trash/empty': (params) => this.#commit((reply) => ({ kind: 'trash/empty', params, reply })),
-      'trash/keep': (params) => this.#commit((reply) => ({ kind: 'trash/keep', params, reply })),
+      'trash/empty': (params, peer) => {
+        refuseInside(peer);
+        return this.#commit((reply) => ({ kind: 'trash/empty', params, reply }));
+      },
+      'trash/keep': (params, peer) => {
+        refuseInside(peer);
+        return this.#commit((reply) => ({ kind: 'trash/keep', params, reply }));
+      },
       'agent/restore': (params) => this.#commit((reply) => ({ kind: 'agent/restore', params, reply })),
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
@@ -480,7 +482,7 @@ class Serving {
   }
 }
 
-/** A command of an agent must not decide what agents are told. */
+/** A command of an agent must not decide what agents are told, nor do what nobody can undo. */
 function refuseInside(peer: Peer): void {
   if (peer.hello?.call === undefined) return;
   throw new RoostError(

@@ -100,6 +100,23 @@ test('the trash is emptied by name and whole, a fork of what is gone lives, and 
   );
 });
 
+test('a command of an agent empties no trash: what is deleted for good, a person has deleted', async (t) => {
+  const store = new Store(t);
+  await store.lines('run', '--new', '--agent', 'lead', ...store.model, '--', 'hello');
+  await store.lines('delete', 'lead');
+  const inside = { ROOST_CALL: '1', ROOST_AGENT: '1' };
+  for (const words of [
+    ['trash', 'empty'],
+    ['trash', 'keep', '0'],
+    ['trash', 'empty', 'lead'],
+  ]) {
+    const refused = await store.start(words, inside).ended;
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /A person decides that/);
+  }
+  assert.equal((await store.lines('trash')).length, 1);
+});
+
 test('how long the trash keeps is set in days, and what is older goes at once', async (t) => {
   const store = new Store(t);
   await store.lines('run', '--new', '--agent', 'lead', ...store.model, '--', 'hello');
