@@ -38,6 +38,8 @@ export const limits = {
   clusterTitles: 4,
   /** Agents, turns and deletions that a quick pick asks for; typing narrows the list in the sidecar. */
   pickRows: 100,
+  /** Items of a fan-out from the editor; more are what `roost fan` is for. A list is cut there, and the question names the count. */
+  fanFiles: 2_000,
   /** Worktrees of one list; a page of the sidecar, which looks into each with git. */
   worktreeRows: 50,
   /** Names of files that a question about bringing files back shows; a dialog stays on a small screen with these. */

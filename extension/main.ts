@@ -11,6 +11,7 @@ import { registerCommands } from './commands.ts';
 import { registerContexts } from './contexts.ts';
 import { Ctx } from './ctx.ts';
 import { registerDecisions } from './decide.ts';
+import { registerGroupCommands } from './groupCommands.ts';
 import { registerKnowledgeCommands } from './knowledgeCommands.ts';
 import { registerLifeCommands } from './lifeCommands.ts';
 import { describe } from './log.ts';
@@ -34,6 +35,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const panels = new Panels(ctx);
   registerStatus(ctx);
   registerCommands(ctx, panels);
+  registerGroupCommands(ctx, panels);
   registerKnowledgeCommands(ctx);
   registerLifeCommands(ctx, panels);
   registerUndoCommands(ctx);

@@ -134,6 +134,18 @@ chapter('an agent is started with another profile than the usual one', async () 
   await workbench.agents.getByRole('treeitem', { name: /^look-it-up/ }).waitFor();
 });
 
+chapter('a fan-out over files of a pattern, started after its count was shown', async () => {
+  await workbench.command('Roost: Fan Out…');
+  await workbench.answer('Look at {item}');
+  await pick('Files…');
+  await workbench.answer('src/*.js');
+  const dialog = workbench.page.locator('.monaco-dialog-box', { hasText: /Start 2 agents, one for each/ });
+  await dialog.waitFor();
+  await workbench.shot('24-fan-out');
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await workbench.agents.getByRole('treeitem', { name: /^fan-out-over/ }).waitFor();
+});
+
 chapter('what agents of the folder are told is listed, and decided on', async () => {
   await workbench.command('Roost: Profiles and Instructions…');
   await rows().filter({ hasText: 'librarian' }).first().waitFor();

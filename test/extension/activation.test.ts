@@ -314,6 +314,36 @@ test('a server of the folder is decided on and started again, and what came of i
   assert.match(seen.messages.at(-1) ?? '', /no licence/);
 });
 
+test('a fan-out and a race are started as they are given, and the one that is kept is asked about', async () => {
+  const said = (method: string): Record<string, unknown> | undefined =>
+    sidecar.calls.filter((call) => call.method === method).at(-1)?.params as
+      Record<string, unknown> | undefined;
+  for (const method of ['fan/start', 'race/start'])
+    sidecar.answers[method] = () => ({ agent: 7, turn: 8, name: 'group' });
+  sidecar.answers['group/pick'] = () => ({ accepted: 2, conflicts: [], discarded: [9] });
+  const list = { template: 'look at {item}', items: ['a', 'b'], model: 'scripted/demo', open: false };
+  seen.answers = [undefined];
+  await seen.commands.get('roost.fanOut')?.(list);
+  assert.match(seen.messages.at(-1) ?? '', /Start 2 agents, one for each\? The first is for a\./);
+  assert.equal(said('fan/start'), undefined);
+  seen.answers = ['Start'];
+  await seen.commands.get('roost.fanOut')?.(list);
+  assert.deepEqual(
+    [said('fan/start')?.['template'], said('fan/start')?.['items']],
+    ['look at {item}', ['a', 'b']],
+  );
+
+  const runners = [{ profile: 'planner' }, { model: 'scripted/demo' }];
+  await seen.commands.get('roost.race')?.({ text: 'go', runners, model: 'scripted/demo', open: false });
+  assert.deepEqual(said('race/start')?.['runners'], runners);
+
+  sidecar.answers['agent/get'] = () => agentRow(7);
+  seen.answers = ['Accept'];
+  await seen.commands.get('roost.pickOfGroup')?.({ agent: 7, winner: 8 });
+  assert.equal(said('group/pick')?.['winner'], 8);
+  assert.match(seen.messages.at(-1) ?? '', /Its changes are accepted \(2\); the other one is in the trash/);
+});
+
 test('Empty Trash always asks, and deletes what was counted', async () => {
   const emptied = (): unknown[] =>
     sidecar.calls.filter((call) => call.method === 'trash/empty').map((call) => call.params);
