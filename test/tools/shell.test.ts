@@ -227,3 +227,13 @@ test('no file of a run is left in the workspace', async () => {
   await place.call('shell', { command: 'true' });
   assert.deepEqual(readdirSync(place.workspace), []);
 });
+
+test('case 43: a command that asks finds the end of its input, and no terminal to ask at', async () => {
+  const place = createPlace();
+  const command =
+    'read -r answer; echo "read: $?"; if : </dev/tty; then echo terminal; else echo none; fi 2>/dev/null';
+  const outcome = await place.call('shell', { command });
+  assert.deepEqual(outcome, { status: 'ok', text: 'exit code 0\nread: 1\nnone\n' });
+  const asked = await place.call('shell', { command: 'select x in a b; do break; done; echo "[$x]"' });
+  assert.match(asked.text, /^exit code 0\n[^]*\[\]\n$/);
+});
