@@ -6,6 +6,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { must } from '../core/assert.ts';
 import { head } from '../core/text.ts';
 import type { Background, ToolOutcome } from '../ports.ts';
+import { goOnPurging } from './chains.ts';
 import { recordTouched } from './changes.ts';
 import { jobOf } from './jobs.ts';
 import { limits } from './limits.ts';
@@ -66,6 +67,7 @@ export function onCommandEnd(step: Step, id: number, outcome: ToolOutcome): void
   step.store.remove('background', id);
   agent.commands -= 1;
   step.callsChanged(agent.id);
+  if (agent.trash !== 0) goOnPurging(step); // which may wait for it
   for (const touched of outcome.touched ?? []) recordTouched(step, agent, touched);
   if (row.told === 1) return;
   const text = `[roost] Command ${row.call} in the background (${row.title}) has ended: ${outcome.text}`;

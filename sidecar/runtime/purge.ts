@@ -12,6 +12,7 @@
 import type { RemainsRecord } from '../core/branchRows.ts';
 import type { IndexName, RowOf } from '../core/indexes.ts';
 import type { AgentRecord, TableName, TurnRecord } from '../core/rows.ts';
+import { endBackground } from './background.ts';
 import { verdictOnItsWay } from './changes.ts';
 import { interruptAgent } from './interrupt.ts';
 import { bodyOf } from './jobs.ts';
@@ -91,7 +92,10 @@ function purgeSlice(step: Step): boolean {
   return true;
 }
 
-/** Removes rows of the deepest agent of a branch. False: it has to wait for a verdict that is on its way to a file. */
+/**
+ * Removes rows of the deepest agent of a branch. False: it has to wait for a verdict that is on its way to a file, or
+ * for the end of a command in the background.
+ */
 function purgeDeepest(job: Job, top: number): boolean {
   const { step } = job;
   let at = top;
@@ -99,7 +103,8 @@ function purgeDeepest(job: Job, top: number): boolean {
   step.lookingAt = at;
   const agent = step.agent(at);
   if (agent.phase !== 'idle') interruptAgent(step, agent, 'Deleted by a person.');
-  if (onItsWay(step, at)) return false;
+  endBackground(step, agent);
+  if (agent.commands > 0 || onItsWay(step, at)) return false;
   purgeAgent(job, agent);
   return true;
 }
