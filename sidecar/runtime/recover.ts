@@ -102,7 +102,8 @@ function recovered(step: Step): void {
   step.slots.recovering = false;
   step.budgetFreed = true;
   findLanes(step);
-  dropArrivals(step, step.nowMs);
+  // All of them, whatever their time: the clock may have been set back meanwhile.
+  dropArrivals(step, Number.POSITIVE_INFINITY);
   goOnWalking(step);
   goOnPurging(step);
   step.after(() => {
