@@ -93,6 +93,12 @@ export type Command =
   | { readonly kind: 'retry'; readonly agent: string }
   | { readonly kind: 'turns'; readonly agent: string }
   | { readonly kind: 'rewind'; readonly agent: string; readonly turn: number; readonly stop: boolean }
+  | {
+      readonly kind: 'compact';
+      readonly agent: string;
+      readonly focus: string | null;
+      readonly detach: boolean;
+    }
   | { readonly kind: 'budget'; readonly agent: string; readonly budget: Partial<Budget> | null }
   | { readonly kind: 'queue'; readonly agent: string; readonly remove: number | null }
   | { readonly kind: 'requests' }
@@ -185,6 +191,7 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'retry':
     case 'turns':
     case 'rewind':
+    case 'compact':
     case 'budget':
     case 'queue':
       return parseLifecycle(name, values, words);
@@ -263,7 +270,8 @@ function parseFollow(values: Values, agent: string | undefined): Command {
   };
 }
 
-type Lifecycle = 'fork' | 'turns' | 'rewind' | 'close' | 'delete' | 'restore' | 'retry' | 'budget' | 'queue';
+type Lifecycle =
+  'fork' | 'turns' | 'rewind' | 'close' | 'delete' | 'restore' | 'retry' | 'compact' | 'budget' | 'queue';
 
 function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: readonly string[]): Command {
   switch (name) {
@@ -288,6 +296,13 @@ function parseLifecycle(name: Lifecycle, values: Values, [first, ...others]: rea
         agent: need(first, 'rewind', 'an agent'),
         turn: parseCount('rewind', need(others[0], 'rewind', 'a turn; "roost turns" lists them')),
         stop: values.stop === true,
+      };
+    case 'compact':
+      return {
+        kind: 'compact',
+        agent: need(first, 'compact', 'an agent'),
+        focus: others.length === 0 ? null : others.join(' '),
+        detach: values.detach === true,
       };
     case 'budget':
       return {

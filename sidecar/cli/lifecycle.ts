@@ -1,10 +1,11 @@
-// Commands about the life of agents: fork, turns, rewind, close, retry, budget, queue.
+// Commands about the life of agents: fork, turns, rewind, close, retry, compact, budget, queue.
 
 import { turnId, type TurnId } from '../protocol/ids.ts';
 import type { Result } from '../protocol/methods.ts';
 import { newKey } from '../platform/random.ts';
 import type { Command } from './args.ts';
 import type { Context } from './context.ts';
+import { watchTurn } from './watch.ts';
 import { findAgent, schemaIn } from './work.ts';
 
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
@@ -12,7 +13,9 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 /** Messages of a queue, and turns, asked for at a time. */
 const pageRows = 200;
 
-type LineCommand = Of<'fork' | 'close' | 'configure' | 'turns' | 'rewind' | 'retry' | 'budget' | 'queue'>;
+type LineCommand = Of<
+  'fork' | 'close' | 'configure' | 'turns' | 'rewind' | 'retry' | 'compact' | 'budget' | 'queue'
+>;
 
 export function dispatch(context: Context, command: LineCommand): Promise<number> {
   switch (command.kind) {
@@ -28,6 +31,8 @@ export function dispatch(context: Context, command: LineCommand): Promise<number
       return rewind(context, command);
     case 'retry':
       return retry(context, command);
+    case 'compact':
+      return compact(context, command);
     case 'budget':
       return budget(context, command);
     case 'queue':
@@ -90,6 +95,21 @@ async function retry(context: Context, command: Of<'retry'>): Promise<number> {
   const { turn } = await context.session.call('turn/retry', { agent: id, key: context.key ?? newKey() });
   await context.printer.print({ type: 'started', agent: id, turn, name, state: 'started' });
   return 0;
+}
+
+/** Has a conversation summarised, and prints that turn until it ends; of an agent at work it is only asked for. */
+async function compact(context: Context, command: Of<'compact'>): Promise<number> {
+  const { session, printer } = context;
+  const { id, name } = await findAgent(context, command.agent);
+  const newest = await session.call('entry/page', { agent: id, limit: 1 });
+  const { turn, state } = await session.call('agent/compact', {
+    agent: id,
+    ...(command.focus === null ? {} : { focus: command.focus }),
+    key: context.key ?? newKey(),
+  });
+  await printer.print({ type: 'compacting', agent: id, turn, name, state });
+  if (turn === null || state !== 'started' || command.detach) return 0;
+  return watchTurn(context, { agent: id, turn, name, state, after: newest.entries.at(-1)?.id ?? 0 });
 }
 
 async function budget(context: Context, command: Of<'budget'>): Promise<number> {

@@ -35,6 +35,13 @@ export type PrintedLine =
       readonly name: string;
       readonly state: 'started' | 'queued' | 'steered';
     }
+  | {
+      readonly type: 'compacting';
+      readonly agent: AgentId;
+      readonly turn: TurnId | null;
+      readonly name: string;
+      readonly state: 'started' | 'queued' | 'nothing';
+    }
   | ({ readonly type: 'entry' } & Entry)
   /** Everything stored was printed; what follows is live. */
   | { readonly type: 'caughtUp'; readonly cursor: number }

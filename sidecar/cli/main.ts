@@ -98,6 +98,7 @@ function dispatch(
     case 'turns':
     case 'rewind':
     case 'retry':
+    case 'compact':
     case 'budget':
     case 'queue':
       return lifecycle.dispatch(context, command);
@@ -129,9 +130,8 @@ function dispatch(
     case 'cost':
       return cost.dispatch(context, command);
     case 'info':
-      return manage.info(context);
     case 'shutdown':
-      return manage.shutdown(context);
+      return manage.sidecar(context, command.kind);
     case 'doctor':
       return manage.doctor(store, context.session, context.printer);
   }
@@ -142,7 +142,9 @@ const starts = ({ kind }: Command): boolean => kind !== 'shutdown' && kind !== '
 
 /** Commands during which agents may ask for keys. */
 const works = ({ kind }: Command): boolean =>
-  ['run', 'fan', 'race', 'send', 'follow', 'wait', 'answer', 'fork', 'retry', 'budget'].includes(kind);
+  ['run', 'fan', 'race', 'send', 'follow', 'wait', 'answer', 'fork', 'retry', 'compact', 'budget'].includes(
+    kind,
+  );
 
 /** The agent and the call in whose shell this runs, if they are of this store: numbers of another mean nothing here. */
 function surroundings(store: string): {

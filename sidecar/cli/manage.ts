@@ -151,12 +151,16 @@ async function verdict({ session, printer, key }: Context, command: Of<'verdict'
   return given.state === 'applied' ? 0 : 1;
 }
 
-export async function info({ session, printer }: Context): Promise<number> {
+export function sidecar(context: Context, kind: 'info' | 'shutdown'): Promise<number> {
+  return kind === 'info' ? info(context) : shutdown(context);
+}
+
+async function info({ session, printer }: Context): Promise<number> {
   await printer.print({ type: 'info', ...(await session.call('store/info', {})) });
   return 0;
 }
 
-export async function shutdown({ session, printer }: Context): Promise<number> {
+async function shutdown({ session, printer }: Context): Promise<number> {
   const { hello } = await session.wire();
   await session.call('shutdown', {});
   await printer.print({ type: 'shutdown', pid: hello.pid });

@@ -2,7 +2,7 @@
 // reach the terminal, where they could hide or fake text.
 
 import type { AgentRow } from '../protocol/agent.ts';
-import type { Block, Entry } from '../protocol/entry.ts';
+import type { Block, Entry, EntryBody } from '../protocol/entry.ts';
 import type { TurnResult, TurnRow } from '../protocol/methods.ts';
 import type { RequestRow } from '../protocol/request.ts';
 import type { PrintedLine } from './lines.ts';
@@ -26,6 +26,8 @@ export function prettyLine(line: PrintedLine): string {
       return '';
     case 'request':
       return clean(prettyRequest(line));
+    case 'compacting':
+    case 'answered':
     case 'result':
     case 'open':
     case 'turn':
@@ -47,8 +49,6 @@ export function prettyLine(line: PrintedLine): string {
       return clean(prettyBranch(line));
     case 'budget':
       return prettyBudget(line);
-    case 'answered':
-      return `answered ${line.applied}${line.stale === 0 ? '' : `, ${line.stale} had been decided before`}\n`;
     case 'change':
     case 'verdict':
       return clean(prettyReview(line));
@@ -115,10 +115,17 @@ function prettyCommand(line: Extract<PrintedLine, { type: 'command' | 'output' |
   }
 }
 
-type TurnLine = Extract<PrintedLine, { type: 'result' | 'open' | 'turn' | 'rewound' | 'queued' | 'removed' }>;
+type TurnLine = Extract<
+  PrintedLine,
+  { type: 'compacting' | 'answered' | 'result' | 'open' | 'turn' | 'rewound' | 'queued' | 'removed' }
+>;
 
 function prettyTurns(line: TurnLine): string {
   switch (line.type) {
+    case 'compacting':
+      return `${line.name} (agent ${line.agent}): ${compacting[line.state]}\n`;
+    case 'answered':
+      return `answered ${line.applied}${line.stale === 0 ? '' : `, ${line.stale} had been decided before`}\n`;
     case 'result':
       return prettyResult(line);
     case 'open':
@@ -164,11 +171,27 @@ function prettyEntry({ agent, body }: Entry): string {
       return `[${agent}] ${body.tool}: ${body.status}\n${indent(firstLines(body.text))}`;
     case 'rewind':
       return `[${agent}] goes on from the end of turn ${body.turn}\n`;
+    case 'context':
+      return prettyContext(agent, body);
     case 'note':
       return `[${agent}] note: ${body.text}\n`;
     case 'end':
       return `[${agent}] ${body.outcome}${body.text === '' ? '' : `: ${firstLines(body.text)}`}\n`;
   }
+}
+
+const compacting = {
+  started: 'its conversation is being summarised',
+  queued: 'its conversation is summarised before its next request',
+  nothing: 'there is nothing to summarise',
+} as const;
+
+/** What the model is sent less from here on, and by how much. */
+function prettyContext(agent: number, body: Extract<EntryBody, { kind: 'context' }>): string {
+  const kilobytes = (bytes: number): string => `${Math.max(1, Math.round(bytes / 1024))} KB`;
+  const sizes = `${kilobytes(body.bytesBefore)} -> ${kilobytes(body.bytesAfter)}`;
+  if (body.how !== 'compacted') return `[${agent}] context ${sizes}: ${body.text}\n`;
+  return `[${agent}] summary ${sizes}\n${indent(firstLines(body.text))}`;
 }
 
 function prettyBlock(block: Block): string {

@@ -185,6 +185,11 @@ export const specs: Readonly<Record<string, Spec>> = {
     usage: 'import FILE [--workspace DIR]',
     about: 'bring an exported branch into this store, at rest; it works in DIR, or here',
   },
+  compact: {
+    takes: ['detach'],
+    usage: 'compact AGENT [--detach] [-- WHAT TO STRESS]',
+    about: 'have its conversation summarised, so that its requests are short again; nothing of it is lost',
+  },
   budget: {
     takes: ['budget'],
     usage: 'budget AGENT [--budget usd=1,tokens=200000,agents=20,depth=3,minutes=30]',

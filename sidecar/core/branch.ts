@@ -15,6 +15,8 @@ export interface Share {
   done: number;
   microUsd: number;
   tokens: number;
+  cacheable: number;
+  cacheRead: number;
   heldMicroUsd: number;
   heldTokens: number;
 }
@@ -28,6 +30,8 @@ export const noShare: Readonly<Share> = {
   done: 0,
   microUsd: 0,
   tokens: 0,
+  cacheable: 0,
+  cacheRead: 0,
   heldMicroUsd: 0,
   heldTokens: 0,
 };
@@ -44,6 +48,8 @@ export function shareOf(agent: AgentRecord): Share {
     done: idle && agent.outcome === 'done' ? 1 : 0,
     microUsd: agent.microUsd,
     tokens: agent.tokens,
+    cacheable: agent.cacheable,
+    cacheRead: agent.cacheRead,
     heldMicroUsd: agent.heldMicroUsd,
     heldTokens: agent.heldTokens,
   };
@@ -54,6 +60,8 @@ export const spendOf = (share: Readonly<Share>): Share => ({
   ...noShare,
   microUsd: share.microUsd,
   tokens: share.tokens,
+  cacheable: share.cacheable,
+  cacheRead: share.cacheRead,
   heldMicroUsd: share.heldMicroUsd,
   heldTokens: share.heldTokens,
 });
@@ -68,6 +76,8 @@ export const branchOf = (agent: AgentRecord): Share => ({
   done: agent.bDone,
   microUsd: agent.bMicroUsd,
   tokens: agent.bTokens,
+  cacheable: agent.bCacheable,
+  cacheRead: agent.bCacheRead,
   heldMicroUsd: agent.bHeldMicroUsd,
   heldTokens: agent.bHeldTokens,
 });
@@ -83,6 +93,8 @@ export function difference(before: Readonly<Share>, after: Readonly<Share>): Sha
     done: after.done - before.done,
     microUsd: after.microUsd - before.microUsd,
     tokens: after.tokens - before.tokens,
+    cacheable: after.cacheable - before.cacheable,
+    cacheRead: after.cacheRead - before.cacheRead,
     heldMicroUsd: after.heldMicroUsd - before.heldMicroUsd,
     heldTokens: after.heldTokens - before.heldTokens,
   };
@@ -95,6 +107,7 @@ export function difference(before: Readonly<Share>, after: Readonly<Share>): Sha
     change.done !== 0 ||
     change.microUsd !== 0 ||
     change.tokens !== 0 ||
+    change.cacheable !== 0 ||
     change.heldMicroUsd !== 0 ||
     change.heldTokens !== 0;
   return moved ? change : null;
@@ -110,6 +123,8 @@ export function addToBranch(agent: AgentRecord, change: Readonly<Share>): void {
   agent.bDone += change.done;
   agent.bMicroUsd += change.microUsd;
   agent.bTokens += change.tokens;
+  agent.bCacheable += change.cacheable;
+  agent.bCacheRead += change.cacheRead;
   agent.bHeldMicroUsd += change.heldMicroUsd;
   agent.bHeldTokens += change.heldTokens;
 }

@@ -39,6 +39,8 @@ export const indexes = {
   'turn.late': { table: 'turn', columns: ['late'], where: { column: 'late', notNull: true } },
   'turn.key': { table: 'turn', columns: ['key'], where: { column: 'key', notNull: true } },
   'entry.agent': { table: 'entry', columns: ['agent'] },
+  /** How a conversation is sent at any point of it: a fork begins with the newest before its own. */
+  'entry.context': { table: 'entry', columns: ['agent'], where: { column: 'kind', is: 'context' } },
   'shared.hash': { table: 'shared', columns: ['hash'] },
   'place.path': { table: 'place', columns: ['path'] },
   'knowledge.place': { table: 'knowledge', columns: ['place'] },

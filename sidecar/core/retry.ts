@@ -78,8 +78,9 @@ function rejected(outcome: Extract<ModelOutcome, { kind: 'rejected' }>, model: s
     case 'contextTooLong':
       return {
         kind: 'failed',
-        message: `The conversation no longer fits into ${model}: ${outcome.message} Start a new agent for what is left.`,
+        message: `The conversation does not fit into ${model}, even with most of it left out: ${outcome.message} Choose a model with a larger context.`,
       };
+    case 'staleReasoning':
     case 'badRequest':
       return { kind: 'failed', message: `${model} did not accept the request: ${outcome.message}` };
   }

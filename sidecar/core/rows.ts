@@ -6,7 +6,7 @@
 // tool schemas, profiles) is a blob named through `shared`.
 
 import type { BackgroundRecord } from './commandRows.ts';
-import type { Isolation, Mode, Phase, WaitReason } from '../protocol/agent.ts';
+import type { Effort, Isolation, Mode, Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome } from '../protocol/entry.ts';
 import type { RequestKind } from '../protocol/request.ts';
 import type { RemainsRecord, SettingRecord, TrashRecord, WalkRecord } from './branchRows.ts';
@@ -25,6 +25,11 @@ export interface AgentRecord {
   /** Blob of the revision that its next turn begins with, when somebody has chosen another meanwhile; 0: the same. */
   nextProfile: number;
   model: string;
+  /** The model that it has again when the open turn has ended, which was given another; null: the same. */
+  homeModel: string | null;
+  handed: number; // 1: it was given another model since its last answer, and what that cannot read is still to be told
+  /** How much its models are asked to think; null: what the profile says. */
+  effort: Effort | null;
   isolation: Isolation;
   mode: Mode;
   /** Row of `place`: the folder it works in. */
@@ -36,8 +41,15 @@ export interface AgentRecord {
   turn: number;
   /** Newest entry of its transcript, 0 before the first. */
   head: number;
-  /** Bytes of its transcript, a fork's prefix included: what a request is estimated by. */
+  /** Bytes of its conversation as it is sent, a fork's prefix included: what a request is estimated by. */
   bytes: number;
+  /** The newest entry of kind `context` of its transcript, a fork's prefix included; 0: all of the transcript is sent. */
+  context: number;
+  /** What its provider counted of its newest request and the answer, and `bytes` then. 0: nothing, or too little to matter. */
+  seenTokens: number;
+  seenBytes: number;
+  /** 0: no summary is due; 1: one is made before its next request; above: requests are for it, and this is the try plus 1. */
+  compacting: number;
   /** A fork's prefix: the transcript of `forkAgent` up to and with entry `forkEntry`, in its `forkStretch`. 0: none. */
   forkAgent: number;
   forkEntry: number;
@@ -98,6 +110,9 @@ export interface AgentRecord {
   /** Own spend, and that of descendants that were deleted for good: what a branch has spent stays spent (I7). */
   microUsd: number;
   tokens: number;
+  /** Input tokens of its requests to models with a prompt cache, and those of them that came from it. */
+  cacheable: number;
+  cacheRead: number;
   /** Branch counts, this agent included; see protocol/agent.ts Rollup. */
   bAgents: number;
   bRunning: number;
@@ -107,6 +122,8 @@ export interface AgentRecord {
   bDone: number;
   bMicroUsd: number;
   bTokens: number;
+  bCacheable: number;
+  bCacheRead: number;
   /** Reserved by attempts in flight anywhere in the branch. */
   bHeldMicroUsd: number;
   bHeldTokens: number;
@@ -142,10 +159,10 @@ export interface TurnRecord {
   agent: number;
   state: TurnState;
   /** What woke the agent. */
-  cause: 'message' | 'spawn' | 'notice' | 'timer' | 'followup' | 'retry';
+  cause: 'message' | 'spawn' | 'notice' | 'timer' | 'followup' | 'retry' | 'compact';
   /** 0: a person; else the agent that sent it, by a tool or by a command of its own. */
   sender: number;
-  /** The text that starts it, while it is queued; null once it is an entry. */
+  /** The text that starts it, while it is queued; null once it is an entry. Of an open turn: what a summary is to stress. */
   text: string | null;
   outcome: Outcome | null;
   /**
@@ -170,6 +187,8 @@ export interface TurnRecord {
   late: number | null;
   /** Row of `outcome` that tells the parent how it ended; 0: not ended, or of a root. */
   told: number;
+  /** The model that answers this turn alone; null: the agent's. */
+  model: string | null;
   started: number;
   ended: number;
   key: string | null;

@@ -33,12 +33,24 @@ export type ModelOutcome =
   | { readonly kind: 'refused'; readonly retryAtMs: number | null; readonly message: string }
   /** The stream broke, the server was not reached or failed (5xx): asking again is safe. */
   | { readonly kind: 'cut'; readonly receivedBytes: number; readonly message: string }
-  /** Asking again with the same request cannot help. `noEditor`: the window that carried it is gone. */
+  /**
+   * Asking again with the same request cannot help. `staleReasoning`: reasoning of its own is not taken back.
+   * `noEditor`: the window that carried it is gone.
+   */
   | {
       readonly kind: 'rejected';
       readonly code:
-        'contextTooLong' | 'badRequest' | 'wrongKey' | 'noKey' | 'noEditor' | 'noCredit' | 'modelUnknown';
+        | 'contextTooLong'
+        | 'staleReasoning'
+        | 'badRequest'
+        | 'wrongKey'
+        | 'noKey'
+        | 'noEditor'
+        | 'noCredit'
+        | 'modelUnknown';
       readonly message: string;
+      /** Of `contextTooLong`: the tokens that the model takes, when its server named them. */
+      readonly limitTokens?: number;
     };
 
 /** The state of one of a provider's limits, as the headers of an answer tell it. */

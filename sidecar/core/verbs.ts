@@ -165,6 +165,25 @@ export const verbSpecs: readonly ToolSpec[] = [
       additionalProperties: false,
     },
   },
+  {
+    name: 'history',
+    description:
+      'Reads back what is left out of this conversation: results marked as elided, and what a summary stands for. With entry, the text of that entry; without, a list of entries with their numbers, newest last.',
+    schema: {
+      type: 'object',
+      properties: {
+        entry: { type: 'integer', minimum: 1, description: 'Number of the entry to read.' },
+        offset: { type: 'integer', minimum: 0, description: 'With entry: go on from this character.' },
+        whole: {
+          type: 'boolean',
+          description: 'With entry: all that a command printed, where its result was only a part.',
+        },
+        before: { type: 'integer', minimum: 1, description: 'List entries older than this one.' },
+        find: { type: 'string', description: 'List only entries that contain this text.' },
+      },
+      additionalProperties: false,
+    },
+  },
 ];
 
 const verbNames: ReadonlySet<string> = new Set(verbSpecs.map((spec) => spec.name));
@@ -195,8 +214,19 @@ export interface SpawnVerb {
   readonly schema: JsonObject | null;
 }
 
+export interface HistoryVerb {
+  readonly kind: 'history';
+  /** Null: a list is wanted. */
+  readonly entry: number | null;
+  readonly offset: number;
+  readonly whole: boolean;
+  readonly before: number | null;
+  readonly find: string | null;
+}
+
 export type Verb =
   | SpawnVerb
+  | HistoryVerb
   | {
       readonly kind: 'wait_agent';
       readonly agents: readonly string[] | null;
@@ -220,6 +250,8 @@ export type Verb =
 const isString = (value: Json | undefined): value is string => typeof value === 'string';
 const isStrings = (value: Json | undefined): value is readonly string[] =>
   Array.isArray(value) && value.every(isString);
+const isCount = (value: Json | undefined): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 /** Whether a JSON value is an object, neither null nor an array. */
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -318,6 +350,25 @@ function parseAsk(input: JsonObject): Verb {
   return { kind: 'ask_user', question, choices: choices ?? [] };
 }
 
+function parseHistory(input: JsonObject): Verb {
+  const { entry, offset, whole, before, find } = input;
+  const counts = { entry, offset, before };
+  for (const [name, value] of Object.entries(counts)) {
+    if (value !== undefined && !isCount(value)) return invalid(`"${name}" is a whole number, at least 0.`);
+  }
+  if (whole !== undefined && typeof whole !== 'boolean') return invalid('"whole" is true or false.');
+  if (find !== undefined && (!isString(find) || find === ''))
+    return invalid('"find" is a text that is not empty.');
+  return {
+    kind: 'history',
+    entry: isCount(entry) ? entry : null,
+    offset: isCount(offset) ? offset : 0,
+    whole: whole === true,
+    before: isCount(before) ? before : null,
+    find: isString(find) ? find : null,
+  };
+}
+
 /** Checks the arguments of one of the runtime's tools. Never throws: what is wrong is an answer for the model. */
 export function parseVerb(tool: string, input: JsonObject): Verb {
   const unknown = unknownField(tool, input);
@@ -356,6 +407,8 @@ export function parseVerb(tool: string, input: JsonObject): Verb {
     }
     case 'ask_user':
       return parseAsk(input);
+    case 'history':
+      return parseHistory(input);
     default:
       return invalid(`There is no tool "${tool}".`);
   }

@@ -11,6 +11,8 @@ import { limits } from '../runtime/limits.ts';
 import { isObject, objectOf, textOf } from './dialect.ts';
 import { headerOf, retryAtMs, type Headers } from './retryAfter.ts';
 
+type Rejected = Extract<ModelOutcome, { kind: 'rejected' }>;
+
 export interface Failure {
   /** 200 for an error inside a stream. */
   readonly status: number;
@@ -27,7 +29,7 @@ export function judgeFailure(failure: Failure): ModelOutcome {
   const words = `${said.code} ${said.type} ${said.message}`;
   const status = failure.status === 200 ? statusOf(said) : failure.status;
   const message = told(said.message, failure.status);
-  const rejected = (code: Extract<ModelOutcome, { kind: 'rejected' }>['code']): ModelOutcome => ({
+  const rejected = (code: Rejected['code']): Rejected => ({
     kind: 'rejected',
     code,
     message,
@@ -36,8 +38,11 @@ export function judgeFailure(failure: Failure): ModelOutcome {
   // Google words a limit of one minute like an empty account, but names the time at which it ends.
   const isPassingQuota = status === 429 && retryAt !== null && said.code !== 'insufficient_quota';
   if ((noCredit.test(words) && !isPassingQuota) || status === 402) return rejected('noCredit');
-  if (tooLong.test(words) || status === 413 || (status === 400 && failure.body === ''))
-    return rejected('contextTooLong');
+  if (tooLong.test(words) || status === 413 || (status === 400 && failure.body === '')) {
+    const limitTokens = limitIn(said.message);
+    return { ...rejected('contextTooLong'), ...(limitTokens === null ? {} : { limitTokens }) };
+  }
+  if (status === 400 && staleReasoning.test(words)) return rejected('staleReasoning');
   if (status < 500 && status !== 429 && unknownModel.test(words)) return rejected('modelUnknown');
   if (status === 401 || status === 403) return rejected('wrongKey');
   if (
@@ -129,6 +134,31 @@ const noCredit =
 // Each alternative is how one of the servers says that a conversation does not fit; the last two are general.
 const tooLong =
   /prompt is too long|input is too long|exceeds? the context window|input token count[^.]*exceeds the maximum|maximum prompt length is \d+|reduce the length of the messages|maximum context length|exceeds the limit of \d+ tokens|exceeds the available context size|greater than the context length|context window exceeds limit|exceeded model token limit|too large for model with|request_too_large|request entity too large|payload too large|request too large for|context[_ ]length[_ ]exceeded|model_context_window_exceeded|prompt too long/i;
+
+/** The tokens that a refusal says a model takes, in the words of the servers above; null when it names none. */
+function limitIn(message: string): number | null {
+  for (const form of limitForms) {
+    const tokens = Number(form.exec(message)?.[1]?.replaceAll(/[,_]/g, ''));
+    if (1_000 <= tokens && tokens <= 100_000_000) return tokens;
+  }
+  return null;
+}
+
+const limitForms: readonly RegExp[] = [
+  /> ([\d,]+) maximum/,
+  /maximum (?:context|prompt) length is ([\d,]+)/i,
+  /([\d,]+) maximum context length/i,
+  /maximum number of tokens allowed(?: is)?[ :(]*([\d,]+)/i,
+  /exceeds the limit of ([\d,]+) tokens/i,
+  /model token limit: ([\d,]+)/i,
+  /available context size \(([\d,]+)/i,
+  // What a minute may hold, a single request may not exceed either.
+  /\(TPM\): Limit ([\d,]+)/,
+];
+
+// A signature that was made for another prefix or account, or an encrypted item that its server cannot read any more.
+const staleReasoning =
+  /invalid[ `'"]{1,3}signature|signature[^.]{0,40}(?:invalid|not valid|verif)|thinking[`'" ]{1,3}blocks?[^.]{0,80}(?:cannot be modified|must remain|invalid|not match)|(?:expected|must start with)[^.]{0,20}thinking|invalid_encrypted_content|encrypted[_ ]content[^.]{0,60}(?:verif|decrypt|invalid|pars)|thought[_ ]signature|item [^.]{0,80}of type 'reasoning'/i;
 
 const unknownModel =
   /model_not_found|DeploymentNotFound|model[^.]{0,80}(?:does not exist|not found|is not available|not supported|is unknown)|not_found_error model:|no (?:such|allowed) model|unknown model|invalid model|is not a valid model|unsupported model|no endpoints found for/i;

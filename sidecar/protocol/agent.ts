@@ -26,6 +26,12 @@ export type Isolation = 'shared' | 'worktree' | 'readonly';
 /** What an agent may do without asking: `ask` asks for edits and commands, `edits` only for commands, `auto` runs both in a sandbox. */
 export type Mode = 'ask' | 'edits' | 'auto';
 
+/**
+ * How much a model is asked to think before it answers, as far as it can be asked: `off` not at all, or as little as
+ * it can. More thinking costs more output tokens and time.
+ */
+export type Effort = 'off' | 'low' | 'medium' | 'high' | 'max';
+
 /** What a branch may spend; null is no limit, 0 is nothing (I7). Money in millionths of a US dollar, time in milliseconds. */
 export interface Budget {
   readonly microUsd: number | null;

@@ -81,7 +81,7 @@ export interface AgentLine {
 
 export interface TurnLine {
   readonly type: 'turn';
-  readonly cause: 'message' | 'spawn' | 'notice' | 'timer' | 'followup' | 'retry';
+  readonly cause: 'message' | 'spawn' | 'notice' | 'timer' | 'followup' | 'retry' | 'compact';
   readonly from: FileSender;
   /** Null: it was open. An import ends it as interrupted. */
   readonly outcome: Outcome | null;

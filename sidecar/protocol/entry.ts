@@ -39,6 +39,23 @@ export interface Usage {
   readonly cacheWrite: number;
 }
 
+/** What of a transcript is sent to the model, by ids of entries. What is left out is read back with the tool `history`. */
+export interface ContextView {
+  /** The first entry that is sent; 0: from the first on. */
+  readonly from: number;
+  /** Messages older than that which are sent all the same, before the summary. */
+  readonly kept: readonly number[];
+  /** The entry whose text stands for what is before `from`; 0: none. */
+  readonly summary: number;
+  /** Results up to this entry are sent without their text. */
+  readonly elided: number;
+  /** Texts up to entry `cutTo` are sent with `cutBytes` bytes each. */
+  readonly cutTo: number;
+  readonly cutBytes: number;
+  /** Reasoning up to this entry is not sent. */
+  readonly plain: number;
+}
+
 /** Who a message comes from: a person, or an agent. */
 export type Sender = 'person' | AgentId;
 
@@ -73,6 +90,25 @@ export type EntryBody =
     }
   /** A rewind: what follows goes on behind the end of `turn`. The text is for the model, `outcomes` of children in it. */
   | { readonly kind: 'rewind'; readonly turn: TurnId; readonly text: string; readonly outcomes: number }
+  /**
+   * From here on the model is sent less of the transcript than there is; nothing of it is gone. `elided`: texts of old
+   * results are left out. `compacted`: the model's own summary, `text`, stands for what was before. `trimmed`: the
+   * oldest part is left out, because no summary could be had. `plain`: reasoning is left out that its provider does
+   * not take back. `handed`: another model goes on, which cannot read the reasoning of the one before. `text` says it
+   * in words; only a summary is sent to the model.
+   */
+  | {
+      readonly kind: 'context';
+      readonly how: 'elided' | 'compacted' | 'trimmed' | 'plain' | 'handed';
+      readonly text: string;
+      readonly view: ContextView;
+      /** Bytes of the conversation as it was sent before, and as it is sent now. */
+      readonly bytesBefore: number;
+      readonly bytesAfter: number;
+      /** Of the request for the summary. */
+      readonly model?: string;
+      readonly usage?: Usage;
+    }
   /** What the runtime tells the model: that it restarted, that a call is unknown, that a budget is nearly spent. */
   | { readonly kind: 'note'; readonly text: string }
   /** How a turn ended. Not sent to the model. */

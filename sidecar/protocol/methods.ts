@@ -246,6 +246,15 @@ export interface Methods extends MoneyMethods, ServerMethods, GroupMethods, Bran
     /** `breaks`: the next request begins with other bytes, so the provider's prompt cache does not serve it. */
     result: { readonly prefix: 'kept' | 'breaks' };
   };
+  /**
+   * Has an agent summarise its conversation, so that its requests are short again; all entries stay. At rest it does so
+   * now, in a turn of its own of which its parent hears nothing; at work before its next request, or its next turn.
+   * `focus` says what the summary shall stress. `nothing`: there is next to nothing to summarise.
+   */
+  'agent/compact': {
+    params: { readonly agent: AgentId; readonly focus?: string; readonly key: string };
+    result: { readonly turn: TurnId | null; readonly state: 'started' | 'queued' | 'nothing' };
+  };
   /** Ends an agent and all below it for good: what is at work is stopped, nothing starts under it any more. */
   'agent/close': {
     params: { readonly agent: AgentId; readonly key: string };

@@ -114,7 +114,7 @@ const branchLine: Schema<BranchLine> = v.variant('type', [
   }),
   v.strictObject({
     type: v.literal('turn'),
-    cause: v.picklist(['message', 'spawn', 'notice', 'timer', 'followup', 'retry']),
+    cause: v.picklist(['message', 'spawn', 'notice', 'timer', 'followup', 'retry', 'compact']),
     from: sender,
     outcome: v.nullable(outcome),
     brief: v.pipe(v.string(), v.maxLength(4_096)),

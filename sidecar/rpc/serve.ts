@@ -361,6 +361,7 @@ class Serving {
         await this.#look(params.workspace);
         return this.#commit((reply) => ({ kind: 'trust/set', params, reply }));
       },
+      'agent/compact': (params) => this.#commit((reply) => ({ kind: 'agent/compact', params, reply })),
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
       'agent/delete': (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
       'agent/import': async (asked, peer) => {

@@ -267,6 +267,11 @@ const schemas: { readonly [M in MethodName]: Schema<Params<M>> } = {
     isolation: v.exactOptional(isolation),
     key,
   }),
+  'agent/compact': v.strictObject({
+    agent,
+    focus: v.exactOptional(v.pipe(v.string(), v.maxBytes(limits.focusBytes))),
+    key,
+  }),
   'agent/close': v.strictObject({ agent, key }),
   'agent/delete': v.strictObject({ agent, key }),
   'agent/restore': v.strictObject({ agent, key }),

@@ -37,6 +37,7 @@ export const runtimeMethods = [
   'agent/rewind',
   'agent/rename',
   'agent/configure',
+  'agent/compact',
   'agent/close',
   'agent/delete',
   'agent/restore',

@@ -7,6 +7,7 @@ import { onCallEnd, onLend, onPrepared, onTouched } from './calls.ts';
 import { onVerdict, onVerdictPlanned, onVerdictWritten } from './verdicts.ts';
 import { onClose, onDelete, onRestore } from './branches.ts';
 import type { Store } from '../ports.ts';
+import { onCompact } from './compact.ts';
 import type { ClientEvent, RuntimeEvent } from './event.ts';
 import { stopWork } from './interrupt.ts';
 import { onLooked } from './knowledge.ts';
@@ -127,6 +128,8 @@ function handleClient(step: Step, event: ClientEvent): void {
       return onRename(step, event);
     case 'agent/configure':
       return onConfigure(step, event);
+    case 'agent/compact':
+      return onCompact(step, event);
     case 'agent/close':
       return onClose(step, event);
     case 'agent/delete':

@@ -118,6 +118,7 @@ class Loop implements Host {
       paces: new Map(),
       unfolded: [],
       foldedOld: false,
+      learned: new Map(),
       askingKey: new Set(),
       verdicts: new Map(),
       walks: new Map(),

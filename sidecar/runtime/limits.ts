@@ -1,7 +1,11 @@
 // Every bound of the product, with its reason and what happens at the bound (I14). Sections by owner; a limit
 // that nothing uses fails the tidy test.
 
+import { contextLimits } from './contextLimits.ts';
+
 export const limits = {
+  ...contextLimits,
+
   // ------------------------------------------------------------ runtime
 
   /**
@@ -93,8 +97,6 @@ export const limits = {
   outputTokens: 16_384,
   /** Output tokens below which a request is not worth making; the turn waits for budget instead. */
   outputTokensFloor: 1_024,
-  /** Bytes of JSON that one token is estimated at, before the provider has counted: low, so that reservations err on the safe side. */
-  bytesPerToken: 3,
   /** Entries read at a time while a request body is written: at 4 KB a row the page stays under 64 KB in the usual case. */
   pageEntries: 16,
   /** Calls that one answer may ask for; the rest are answered with an error. Below `slice`, so one look finds all that are open. */

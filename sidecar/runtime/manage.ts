@@ -8,10 +8,12 @@ import { callerOf, refuse, textProblem, turnOfCaller } from './agents.ts';
 import { stopCommand } from './background.ts';
 import type { ClientEvent } from './event.ts';
 import { pinProfile, profileNames } from './profiles.ts';
-import { goalOf } from './rewind.ts';
+import { goalOf, newestTurn } from './rewind.ts';
+import { forgetCounts } from './room.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
 import { standingProblem } from './standing.ts';
 import type { Step } from './step.ts';
+import { contextAt } from './transcript.ts';
 import { insertTurn, openTurn } from './turns.ts';
 import { pinSchema } from './typed.ts';
 
@@ -32,7 +34,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   }
   const source = step.findAgent(params.agent);
   if (source === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
-  const at = goalOf(step, source, params.turn ?? source.last);
+  const at = goalOf(step, source, params.turn ?? newestTurn(step, source));
   if ('code' in at) return refuse(step, reply, at.code, at.message);
   const problem = textProblem(params.text);
   if (problem !== null) return refuse(step, reply, problem.code, problem.message);
@@ -46,7 +48,8 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   const name = freeName(step, parent, params.name ?? `${source.name}-fork`);
   // Keys of calls are made of the attempt's number: those of the prefix are taken.
-  const fork = { ...prefixAt(at), attempts: source.attempts };
+  const context = contextAt(step.store, at);
+  const fork = { ...prefixAt(at), context, attempts: source.attempts };
   const { agent, turn } = bear(step, {
     parent,
     name,
@@ -120,6 +123,7 @@ export function onConfigure(step: Step, event: Event<'agent/configure'>): void {
     );
   }
   const model = agent.model;
+  if (params.model !== undefined && params.model !== agent.model) forgetCounts(agent);
   agent.model = params.model ?? agent.model;
   agent.mode = params.mode ?? agent.mode;
   agent.isolation = params.isolation ?? agent.isolation;

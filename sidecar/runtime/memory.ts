@@ -105,6 +105,8 @@ export interface Asking {
   readonly pool: ModelPool;
   /** What its pool had been sent when it left. */
   readonly ticket: Ticket;
+  /** Of a request for a summary: the first entry that it is not of. */
+  readonly tail: number;
   /** For who begins to look in the middle; null while the model is silent, as most of many agents wait. */
   said: Said | null;
 }
@@ -138,6 +140,13 @@ export interface Arrival {
   stranger: number;
 }
 
+/** What providers told of a model's texts. */
+export interface Learned {
+  readonly bytesPerToken: number;
+  /** Its room, when a refusal named one that is smaller than was known. */
+  readonly windowTokens?: number;
+}
+
 export interface Runtime extends Ports {
   readonly options: RuntimeOptions;
   slots: Slots;
@@ -162,6 +171,8 @@ export interface Runtime extends Ports {
   readonly offering: Set<string>;
   /** Result schemas by blob, at most limits.schemasKept. */
   readonly schemas: Map<number, ResultSchema>;
+  /** What was learned of the texts of each model. Lost with the process: it is learned again. */
+  readonly learned: Map<string, Learned>;
   /** What was learned of the pace of each pool. Lost with the process: it is learned again. */
   readonly paces: Map<string, Pace>;
   /** Requests that were settled since `spend` was added up last, and whether those of the last process were. */

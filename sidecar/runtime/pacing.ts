@@ -20,10 +20,10 @@ import {
 import type { Cost, Pace, Refusal, Ticket, Told } from '../core/pace.ts';
 import type { AgentRecord, ReadyRecord } from '../core/rows.ts';
 import type { ModelPool } from '../ports.ts';
+import { requestTokens } from './estimate.ts';
 import { limits } from './limits.ts';
 import type { Runtime } from './memory.ts';
 import { parkUntil } from './parking.ts';
-import { pinnedProfile } from './profiles.ts';
 import { enqueue } from './queue.ts';
 import type { Step } from './step.ts';
 
@@ -154,6 +154,5 @@ function keep(step: Step, pool: ModelPool, pace: Pace): void {
 }
 
 function costOf(step: Step, agent: AgentRecord, pace: Pace): Cost {
-  const bytes = agent.bytes + pinnedProfile(step, agent.profile).bytes;
-  return { input: Math.ceil(bytes / limits.bytesPerToken), output: pace.output };
+  return { input: requestTokens(step, agent), output: pace.output };
 }

@@ -119,6 +119,8 @@ export function pinnedProfile(step: Step, blob: number): PinnedProfile {
 
 function isOffered({ tools, skills }: Revision, { name }: ToolSpec): boolean {
   if (name === 'skill') return skills.length > 0;
+  // What is left out of a conversation can be read back by every agent: the text in its place says so.
+  if (name === 'history') return true;
   // Whoever may start commands may look after those in the background.
   const needed = name === 'command' ? 'shell' : name;
   return tools === null || tools.includes(needed);

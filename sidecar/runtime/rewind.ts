@@ -20,8 +20,10 @@ import { briefOf } from './jobs.ts';
 import { limits } from './limits.ts';
 import { isOnLine, isOrphan, lineOf } from './line.ts';
 import { hear } from './notices.ts';
+import { forgetCounts } from './room.ts';
 import { standingProblem, type Problem } from './standing.ts';
 import type { Step } from './step.ts';
+import { contextAt, entryIn } from './transcript.ts';
 
 type Moved = Omit<Result<'agent/rewind'>, 'stopped'>;
 
@@ -41,9 +43,9 @@ export function onRewind(step: Step, event: Extract<ClientEvent, { kind: 'agent/
     return refuse(step, reply, 'agent/busy', message);
   }
   const stopped = agent.phase !== 'idle' && interruptAgent(step, agent) ? 1 : 0;
-  const from = agent.last === 0 ? null : turnId(agent.last);
-  const moved: Moved = { turn: turnId(goal.id), from };
-  if (goal.id !== agent.last) goTo(step, agent, goal);
+  const newest = newestTurn(step, agent);
+  const moved: Moved = { turn: turnId(goal.id), from: newest === 0 ? null : turnId(newest) };
+  if (goal.id !== newest) goTo(step, agent, goal);
   keepAnswer(step, params.key, moved);
   stopOrphans(step, agent, { moved, stopped, reply });
 }
@@ -64,6 +66,13 @@ export function goalOf(step: Step, agent: AgentRecord, id: number): TurnRecord |
   return turn;
 }
 
+/** Its last turn that ended, or one after it in which its conversation was only summarised. */
+export function newestTurn(step: Step, { id, last, context }: AgentRecord): number {
+  const summarised = context === 0 ? 0 : entryIn(step.store, context).turn;
+  const turn = step.store.get('turn', summarised);
+  return turn?.state === 'ended' && turn.agent === id ? Math.max(last, turn.id) : last;
+}
+
 function goTo(step: Step, agent: AgentRecord, goal: TurnRecord): void {
   agent.stretch = step.store.insert('stretch', {
     agent: agent.id,
@@ -74,6 +83,8 @@ function goTo(step: Step, agent: AgentRecord, goal: TurnRecord): void {
   });
   agent.head = goal.last;
   agent.bytes = goal.bytes;
+  agent.context = contextAt(step.store, goal);
+  forgetCounts(agent);
   agent.last = goal.id;
   agent.outcome = goal.outcome;
   agent.doing = firstLine(briefOf(step.store, goal), limits.taskChars);

@@ -7,20 +7,22 @@ import { invariant } from '../core/assert.ts';
 import { judge, storable, type PlannedCall } from '../core/answer.ts';
 import { reserve } from '../core/budget.ts';
 import { afterLoss } from '../core/retry.ts';
-import type { Ticket } from '../core/pace.ts';
 import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { isVerb } from '../core/verbs.ts';
 import type { Block, StopReason, Usage } from '../protocol/entry.ts';
 import { agentId, attemptId, type AgentId } from '../protocol/ids.ts';
-import type { ModelOutcome, ModelPool, ModelRequest, ToolSpec } from '../ports.ts';
+import type { ModelOutcome, ModelRequest, ToolSpec } from '../ports.ts';
 import { prepareCall } from './calls.ts';
+import { onSummary, summaryWish } from './compact.ts';
+import { answerTokens, learnFrom, requestTokens } from './estimate.ts';
 import { openAttempt, settle } from './ledger.ts';
 import { limits } from './limits.ts';
-import { providerOf, type Runtime, type Said } from './memory.ts';
+import { providerOf, type Asking, type Runtime, type Said } from './memory.ts';
 import { comesBack, hearLimits, leave, paceAnswered, paceRefused, poolOf } from './pacing.ts';
 import { cannotPay, parkUntil, quarantine, waitForKey } from './parking.ts';
 import { pinnedProfile } from './profiles.ts';
 import { finishCall } from './results.ts';
+import { isCompacting, leaveOutReasoning, makeMoreRoom, makeRoom } from './room.ts';
 import type { Step } from './step.ts';
 import { pagesOf } from './transcript.ts';
 import { settleRevision } from './trust.ts';
@@ -37,18 +39,22 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   if (lacks === 'key') return waitForKey(step, agent, providerOf(agent.model));
   // A window that comes with what is missing is an event of its own.
   if (lacks === 'editor') return setPhase(step, agent, 'waiting', 'editor');
-  takeIn(step, agent);
-  const info = rt.model.info(agent.model);
-  const input = Math.ceil((agent.bytes + pinned.bytes) / limits.bytesPerToken);
+  // What comes while a summary is due is read after it, whole.
+  if (agent.compacting === 0) takeIn(step, agent);
+  const purpose = makeRoom(step, agent);
+  if (purpose.kind === 'ended') return;
+  const answer = answerTokens(step, agent.model);
+  const outputTokens = purpose.kind === 'summary' ? Math.min(limits.summaryTokens, answer) : answer;
   const held = reserve(step.lineage(agent.id), {
-    input,
-    outputTokens: Math.min(limits.outputTokens, info?.outputTokens ?? limits.outputTokens),
-    outputFloor: limits.outputTokensFloor,
+    input: requestTokens(step, agent),
+    outputTokens,
+    outputFloor: Math.min(limits.outputTokensFloor, outputTokens),
     price: rt.model.price(agent.model),
     nowMs: step.nowMs,
   });
   if (held.kind !== 'held') return cannotPay(step, agent, held);
   const attempt = openAttempt(step, agent, held);
+  const instead = purpose.kind === 'summary' ? { tail: purpose.tail, item: summaryWish(step, agent) } : null;
   setPhase(step, agent, 'asking');
   const request: ModelRequest = {
     attempt: attemptId(attempt),
@@ -58,22 +64,23 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
     tools: pinned.tools,
     cacheKey: `roost-${agent.profile}-${agent.root}`,
     maxOutputTokens: held.outputTokens,
-    pages: pagesOf(rt.store, agent),
+    pages: pagesOf(rt.store, agent, instead),
   };
   const pool = poolOf(step, agent);
   const ticket = leave(step, agent, pool);
-  step.after(() => ask(rt, request, pool, ticket));
+  step.after(() => ask(rt, request, { pool, ticket, tail: instead?.tail ?? 0 }));
 }
 
-function ask(rt: Runtime, request: ModelRequest, pool: ModelPool, ticket: Ticket): void {
+function ask(rt: Runtime, request: ModelRequest, asked: Pick<Asking, 'pool' | 'ticket' | 'tail'>): void {
   const { agent, attempt, model } = request;
+  const { pool, ticket, tail } = asked;
   const cancel = rt.model.ask(request, (event) => {
     if (event.kind === 'end') rt.post({ kind: 'modelEnd', agent, attempt, outcome: event.outcome });
     else if (event.kind === 'limits') hearLimits(rt, pool, { ...event, ticket });
     else if (event.kind === 'text') hearSaid(rt, agent, { text: event.text, thinking: '' });
     else hearSaid(rt, agent, { text: '', thinking: event.text });
   });
-  rt.asking.set(agent, { attempt, model, cancel, pool, ticket, said: null });
+  rt.asking.set(agent, { attempt, model, cancel, pool, ticket, tail, said: null });
 }
 
 /** Tells and keeps a piece of an answer. The pieces are the model's own strings; joined here they are not copied. */
@@ -142,7 +149,8 @@ export function onModelEnd(
   if (outcome.kind === 'answer') {
     if (ticket !== undefined) paceAnswered(step, pool, ticket, outcome.usage.output);
     settle(step, agent, { model, usage: outcome.usage });
-    onAnswer(step, agent, attempt, outcome);
+    if (isCompacting(agent)) onSummary(step, agent, { model, tail: asking?.tail ?? 0, ...outcome });
+    else onAnswer(step, agent, { attempt, model, ...outcome });
     return;
   }
   const nothing: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -159,6 +167,7 @@ type Loss = Exclude<ModelOutcome, { kind: 'answer' | 'refused' }>;
 
 function onLoss(step: Step, agent: AgentRecord, outcome: Loss): void {
   const { rt } = step;
+  if (outcome.kind === 'rejected' && mend(step, agent, outcome)) return;
   const provider = providerOf(agent.model);
   const random = rt.random.next();
   const facts = { nowMs: step.nowMs, tries: agent.tries, random, model: agent.model };
@@ -181,20 +190,32 @@ function onLoss(step: Step, agent: AgentRecord, outcome: Loss): void {
   }
 }
 
-function onAnswer(
-  step: Step,
-  agent: AgentRecord,
-  attempt: number,
-  answer: { blocks: readonly Block[]; stop: StopReason; usage: Usage },
-): void {
+/** Whether a conversation that was not taken is sent otherwise: its history must not make an agent unable to go on. */
+function mend(step: Step, agent: AgentRecord, outcome: Extract<Loss, { kind: 'rejected' }>): boolean {
+  if (outcome.code === 'contextTooLong') return makeMoreRoom(step, agent, outcome.limitTokens ?? null);
+  if (outcome.code !== 'staleReasoning' || !leaveOutReasoning(step, agent)) return false;
+  startRound(step, agent);
+  return true;
+}
+
+interface Answered {
+  readonly attempt: number;
+  /** The model that was asked. */
+  readonly model: string;
+  readonly blocks: readonly Block[];
+  readonly stop: StopReason;
+  readonly usage: Usage;
+}
+
+function onAnswer(step: Step, agent: AgentRecord, answer: Answered): void {
   const turn = agent.turn;
-  const blocks = storable(answer.blocks, attempt);
-  const judgement = judge(blocks, answer.stop, limits);
-  const { stop, usage } = answer;
+  const { model, stop, usage } = answer;
+  const blocks = storable(answer.blocks, answer.attempt);
+  const judgement = judge(blocks, stop, limits);
+  const bytes = agent.bytes;
   const entry =
-    blocks.length === 0
-      ? 0
-      : step.addEntry(agent, turn, { kind: 'answer', model: agent.model, blocks, stop, usage });
+    blocks.length === 0 ? 0 : step.addEntry(agent, turn, { kind: 'answer', model, blocks, stop, usage });
+  learnFrom(step, agent, { model, usage, answerBytes: agent.bytes - bytes });
   const empties = judgement.kind === 'again' && judgement.empty ? agent.empties + 1 : 0;
   agent.rounds += 1;
   agent.tries = 0;

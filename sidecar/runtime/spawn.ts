@@ -36,7 +36,10 @@ export interface Birth {
   /** The turn of its parent that starts it; 0: a person does. */
   readonly born: number;
   /** The prefix that it shares with the agent it was forked from. */
-  readonly fork?: Pick<AgentRecord, 'forkAgent' | 'forkEntry' | 'forkStretch' | 'bytes' | 'attempts'>;
+  readonly fork?: Pick<
+    AgentRecord,
+    'forkAgent' | 'forkEntry' | 'forkStretch' | 'bytes' | 'context' | 'attempts'
+  >;
 }
 
 /**
@@ -244,8 +247,15 @@ export const blank = {
   phase: 'idle',
   why: null,
   turn: 0,
+  homeModel: null,
+  handed: 0,
+  effort: null,
   head: 0,
   bytes: 0,
+  context: 0,
+  seenTokens: 0,
+  seenBytes: 0,
+  compacting: 0,
   forkAgent: 0,
   forkEntry: 0,
   forkStretch: 0,
@@ -276,6 +286,8 @@ export const blank = {
   last: 0,
   microUsd: 0,
   tokens: 0,
+  cacheable: 0,
+  cacheRead: 0,
   bAgents: 0,
   bRunning: 0,
   bWaiting: 0,
@@ -284,6 +296,8 @@ export const blank = {
   bDone: 0,
   bMicroUsd: 0,
   bTokens: 0,
+  bCacheable: 0,
+  bCacheRead: 0,
   bHeldMicroUsd: 0,
   bHeldTokens: 0,
   maxMicroUsd: null,

@@ -26,13 +26,14 @@ export function setPhase(step: Step, agent: AgentRecord, phase: Phase, why: Wait
 export const senderOf = (sender: number): Sender => (sender === 0 ? 'person' : agentId(sender));
 
 type TurnStart = Pick<TurnRecord, 'agent' | 'state' | 'cause' | 'sender' | 'text' | 'key' | 'revision'> &
-  Partial<Pick<TurnRecord, 'schema' | 'late'>>;
+  Partial<Pick<TurnRecord, 'schema' | 'late' | 'model'>>;
 
 /** Adds a turn that has not begun; returns its id. */
 export function insertTurn(step: Step, start: TurnStart): number {
   const none = {
     schema: 0,
     late: null,
+    model: null,
     outcome: null,
     brief: '',
     answer: 0,
@@ -135,7 +136,9 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   const isDone = ending.outcome === 'done';
   const said = head(ending.text, limits.briefChars);
   const last = step.addEntry(agent, turn, { kind: 'end', outcome: ending.outcome, text: isDone ? '' : said });
-  const told = agent.parent === 0 ? 0 : addOutcome(step, agent, turn, ending.outcome);
+  const isQuiet = endCompacting(step, agent, turn);
+  const told = agent.parent === 0 || isQuiet ? 0 : addOutcome(step, agent, turn, ending.outcome);
+  if (agent.parent !== 0) leaveWork(step, agent, turn, isQuiet ? 'done' : ending.outcome);
   const result = resultOf(step, agent);
   step.store.update('turn', turn, {
     state: 'ended',
@@ -152,11 +155,13 @@ export function endTurn(step: Step, agent: AgentRecord, ending: Ending): void {
   if (agent.phase === 'ready') leaveQueues(step, agent.id);
   if (agent.phase === 'waiting') clearTimers(step, agent.id, 'rate');
   agent.turn = 0;
-  agent.last = turn;
+  if (!isQuiet) {
+    agent.last = turn;
+    agent.outcome = ending.outcome;
+    agent.doing = firstLine(ending.text, limits.taskChars);
+  }
   agent.schema = 0;
   agent.result = 0;
-  agent.outcome = ending.outcome;
-  agent.doing = firstLine(ending.text, limits.taskChars);
   setPhase(step, agent, 'idle');
   step.turnEnded(turn);
   queueSteers(step, agent, turn);
@@ -187,9 +192,7 @@ function queueSteers(step: Step, agent: AgentRecord, late: number): void {
 function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outcome): number {
   const parent = step.agent(child.parent);
   const orphan = isOrphan(step.store, parent, child);
-  parent.openChildren -= 1;
   if (!orphan) parent.unheard += 1;
-  step.untold.push({ parent: parent.id, turn, outcome });
   return step.store.insert('outcome', {
     parent: parent.id,
     child: child.id,
@@ -198,4 +201,22 @@ function addOutcome(step: Step, child: AgentRecord, turn: number, outcome: Outco
     revision: step.turn(turn).revision,
     via: orphan ? 0 : null,
   });
+}
+
+/** Its parent counts it as at work no longer; waits for this turn, or for all, look again. */
+function leaveWork(step: Step, child: AgentRecord, turn: number, outcome: Outcome): void {
+  const parent = step.agent(child.parent);
+  parent.openChildren -= 1;
+  step.untold.push({ parent: parent.id, turn, outcome });
+}
+
+/**
+ * A summary that was being made is given up with its turn; one that is only due stays due. Returns whether the turn
+ * was for nothing else: then what the agent did before it still stands, and its parent hears of nothing.
+ */
+function endCompacting(step: Step, agent: AgentRecord, turn: number): boolean {
+  if (agent.compacting === 0) return false;
+  const isQuiet = step.turn(turn).cause === 'compact';
+  if (isQuiet || agent.compacting > 1) agent.compacting = 0;
+  return isQuiet;
 }

@@ -5,6 +5,7 @@ import type { AgentRecord, CallRecord } from '../core/rows.ts';
 import { utf8Bytes } from '../core/text.ts';
 import { parseVerb, type Verb } from '../core/verbs.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import { readHistory } from './history.ts';
 import { hasRoom } from './inbox.ts';
 import { endBackgroundBelow } from './background.ts';
 import { interruptAgent } from './interrupt.ts';
@@ -32,6 +33,8 @@ export function runVerb(step: Step, agent: AgentRecord, call: CallRecord, input:
     case 'wait_agent':
       begin(step, call);
       return startWait(step, agent, call, verb);
+    case 'history':
+      return finishCall(step, agent, call, readHistory(step, agent, verb));
     case 'list_agents':
       return done(listAgents(step, agent, verb));
     case 'send_message':

@@ -59,7 +59,9 @@ export function turnEndedForWaits(step: Step, parent: AgentRecord, turn: number)
     if (wait.mode === 'any' || wait.remaining <= 1) endWait(step, wait, '');
   }
   for (const wait of step.store.range('wait.agent', [parent.id], { limit: limits.slice })) {
-    if (wait.everyChild === 1 && (wait.mode === 'any' || parent.openChildren === 0)) endWait(step, wait, '');
+    if (wait.everyChild === 0) continue;
+    const hasNews = wait.mode === 'any' && parent.unheard > 0;
+    if (hasNews || parent.openChildren === 0) endWait(step, wait, '');
   }
 }
 

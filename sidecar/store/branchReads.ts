@@ -118,6 +118,8 @@ export class BranchReads {
       }
       // What it left is not in the file, so it is a word to the model and nothing more.
       case 'rewind':
+      // The file has every entry; what of them was sent is found again where it is needed.
+      case 'context':
         return { kind: 'note', text: body.text };
       case 'notice':
       case 'answer':

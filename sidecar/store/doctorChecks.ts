@@ -93,6 +93,8 @@ const lineage: readonly Check[] = [
   rollup('bDone', `(own.phase = 'idle' AND own.outcome IS 'done')`),
   spend('bMicroUsd', 'own.microUsd'),
   spend('bTokens', 'own.tokens'),
+  spend('bCacheable', 'own.cacheable'),
+  spend('bCacheRead', 'own.cacheRead'),
   spend('bHeldMicroUsd', 'own.heldMicroUsd'),
   spend('bHeldTokens', 'own.heldTokens'),
   {

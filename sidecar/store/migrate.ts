@@ -242,6 +242,20 @@ function commandsInBackground(database: Database): void {
   `);
 }
 
+/** From 14 to 15: what of a transcript is sent, how much of it a cache had, and which model answers with how much effort. */
+function contexts(database: Database): void {
+  const counts =
+    'context seenTokens seenBytes compacting handed cacheable cacheRead bCacheable bCacheRead'.split(' ');
+  for (const column of counts)
+    database.exec(`ALTER TABLE agent ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`);
+  database.exec(`
+    ALTER TABLE agent ADD COLUMN homeModel TEXT;
+    ALTER TABLE agent ADD COLUMN effort TEXT;
+    ALTER TABLE turn ADD COLUMN model TEXT;
+    CREATE INDEX "entry.context" ON "entry" ("agent") WHERE "kind" = 'context';
+  `);
+}
+
 export const format: Format = {
   version: schemaVersion,
   create: schemaSql(),
@@ -259,6 +273,7 @@ export const format: Format = {
     prices,
     offersOfServers,
     commandsInBackground,
+    contexts,
   ],
 };
 

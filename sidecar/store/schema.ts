@@ -11,7 +11,7 @@ import type { TableName, Tables } from '../core/rows.ts';
 import { ownSql } from './totals.ts';
 
 /** The schema that this build reads and writes: SQLite's `user_version`. A change of it needs a step in migrate.ts. */
-export const schemaVersion = 14;
+export const schemaVersion = 15;
 
 /** "Rst1" as a number: `file` and other tools then know whose database this is. */
 export const applicationId = 0x52737431;
@@ -51,6 +51,11 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     turn: integer,
     head: integer,
     bytes: integer,
+    context: integer,
+    seenTokens: integer,
+    seenBytes: integer,
+    compacting: integer,
+    handed: integer,
     outcome: textOrNull,
     queued: integer,
     children: integer,
@@ -81,6 +86,8 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     last: integer,
     microUsd: integer,
     tokens: integer,
+    cacheable: integer,
+    cacheRead: integer,
     bAgents: integer,
     bRunning: integer,
     bWaiting: integer,
@@ -89,6 +96,8 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     bDone: integer,
     bMicroUsd: integer,
     bTokens: integer,
+    bCacheable: integer,
+    bCacheRead: integer,
     bHeldMicroUsd: integer,
     bHeldTokens: integer,
     maxMicroUsd: integerOrNull,
@@ -106,6 +115,8 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     place: integer,
     created: integer,
     model: text,
+    homeModel: textOrNull,
+    effort: textOrNull,
     isolation: text,
     mode: text,
     name: text,
@@ -133,6 +144,7 @@ export const tables: { readonly [T in TableName]: ColumnsOf<T> } = {
     brief: text,
     text: textOrNull,
     result: textOrNull,
+    model: textOrNull,
   },
   entry: {
     agent: integer,

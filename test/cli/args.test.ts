@@ -177,7 +177,7 @@ test('text for people holds no control characters of others', () => {
   assert.equal(prettyLine(line as unknown as PrintedLine), '[2] note: [31mred\nnext\ttab\n');
 });
 
-test('fork, close, retry, budget, queue', () => {
+test('fork, close, retry, compact, budget, queue', () => {
   const command = (...args: string[]): unknown => parseLine(args).command;
   assert.deepEqual(command('fork', 'lead', '--turn', '3', '--', 'go', 'on'), {
     kind: 'fork',
@@ -189,6 +189,12 @@ test('fork, close, retry, budget, queue', () => {
   });
   assert.deepEqual(command('close', 'lead'), { kind: 'close', agent: 'lead' });
   assert.deepEqual(command('retry', 'lead'), { kind: 'retry', agent: 'lead' });
+  assert.deepEqual(command('compact', 'lead', '--detach', '--', 'the', 'names'), {
+    kind: 'compact',
+    agent: 'lead',
+    focus: 'the names',
+    detach: true,
+  });
   assert.deepEqual(command('budget', 'lead'), { kind: 'budget', agent: 'lead', budget: null });
   assert.deepEqual(command('budget', 'lead', '--budget', 'usd=1'), {
     kind: 'budget',

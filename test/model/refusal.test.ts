@@ -280,23 +280,42 @@ describe('what a failure means', () => {
   for (const [name, status, body, expected] of table)
     test(name, () => assert.equal(judged(status, body), expected));
 
-  const overflows = [
-    'prompt is too long: 213462 tokens > 200000 maximum',
-    'Your input exceeds the context window of this model',
-    'The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)',
-    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
-    'Please reduce the length of the messages or completion.',
-    "This endpoint's maximum context length is 4096 tokens. However, you requested about 9000 tokens",
-    "This model's maximum context length is 8192 tokens.",
-    'the request exceeds the available context size, try increasing it',
-    'tokens to keep from the initial prompt is greater than the context length',
-    'prompt token count of 99999 exceeds the limit of 64000 tokens',
-    'Your request exceeded model token limit: 262144 (requested: 300000)',
-    'Prompt contains 99999 tokens and is too large for model with 32768 maximum context length',
+  const overflows: readonly (readonly [message: string, limitTokens: number | null])[] = [
+    ['prompt is too long: 213462 tokens > 200000 maximum', 200_000],
+    ['Your input exceeds the context window of this model', null],
+    ['The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)', 1_048_575],
+    ["This model's maximum prompt length is 131072 but the request contains 537812 tokens", 131_072],
+    ['Please reduce the length of the messages or completion.', null],
+    [
+      "This endpoint's maximum context length is 4096 tokens. However, you requested about 9000 tokens",
+      4_096,
+    ],
+    ["This model's maximum context length is 8192 tokens.", 8_192],
+    ['the request exceeds the available context size, try increasing it', null],
+    ['request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it', 4_096],
+    ['tokens to keep from the initial prompt is greater than the context length', null],
+    ['prompt token count of 99999 exceeds the limit of 64000 tokens', 64_000],
+    ['Your request exceeded model token limit: 262144 (requested: 300000)', 262_144],
+    ['Prompt contains 99999 tokens and is too large for model with 32768 maximum context length', 32_768],
   ];
-  for (const message of overflows)
-    test(`overflow: ${message.slice(0, 40)}`, () =>
-      assert.equal(judged(400, error(message)), 'contextTooLong'));
+  for (const [message, limitTokens] of overflows)
+    test(`overflow: ${message.slice(0, 40)}`, () => {
+      assert.equal(judged(400, error(message)), 'contextTooLong');
+      const body = error(message);
+      const outcome = judgeFailure({ status: 400, headers: {}, body, receivedBytes: 0, nowMs });
+      assert.equal(outcome.kind === 'rejected' ? (outcome.limitTokens ?? null) : 0, limitTokens);
+    });
+
+  const stale = [
+    'messages.1.content.0: Invalid `signature` in `thinking` block',
+    'messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block',
+    'messages.5.content.2: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
+    'The encrypted content for item rs_123 could not be verified.',
+    "Item 'rs_123' of type 'reasoning' was provided without its required following item.",
+  ];
+  for (const message of stale)
+    test(`reasoning that is not taken back: ${message.slice(0, 40)}`, () =>
+      assert.equal(judged(400, error(message)), 'staleReasoning'));
 
   test('x-should-retry has the last word on failures that may pass', () => {
     assert.equal(judged(500, '', { 'x-should-retry': 'false' }), 'badRequest');

@@ -136,6 +136,7 @@ class Cell {
           return `end ${body.outcome}`;
         case 'note':
         case 'notice':
+        case 'context':
         case 'rewind':
           return body.kind;
       }

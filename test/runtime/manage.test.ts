@@ -137,11 +137,11 @@ test('sixty agents meet one limit: allowing all sixty raises it once, and no oth
     },
   });
   const microUsd = 1_000_000_000;
-  const { agent } = world.start('spread', { budget: { tokens: 3_000, microUsd } });
+  const { agent } = world.start('spread', { budget: { tokens: 3_500, microUsd } });
   world.run(1_000);
   const asked = world.open.reads.requests(0, 500).rows;
   assert.ok(asked.length > 20, `${asked.length} ask`);
-  assert.deepEqual(new Set(asked.map((row) => row.cluster)), new Set([`budget:${agent}:tokens:3000`]));
+  assert.deepEqual(new Set(asked.map((row) => row.cluster)), new Set([`budget:${agent}:tokens:3500`]));
   const requests = asked.map((row) => row.id);
   const said = world.call('request/answerMany', { requests, answer: { kind: 'allow' }, key: world.key() });
   assert.deepEqual(said, { applied: asked.length, stale: 0 });

@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly ask?: boolean;
   /** The model is a real one: its pace is ramped up. */
   readonly paced?: boolean;
+  /** Room of every model; then a token is four characters, as its provider counts. */
+  readonly contextTokens?: number;
 }
 
 /** Two files have the same name here exactly when their bytes are the same. */
@@ -164,6 +166,8 @@ export class World {
           return `answer: ${body.blocks.map((block) => (block.kind === 'call' ? `[${block.tool} ${block.input}]` : block.text)).join(' ')}`;
         case 'result':
           return `result ${body.status}: ${body.text}`;
+        case 'context':
+          return `context ${body.how}: ${body.text}`;
         case 'end':
           return `end ${body.outcome}${body.text === '' ? '' : `: ${body.text}`}`;
       }
@@ -183,7 +187,13 @@ export class World {
         info: (id) => {
           const scripted = this.options.paced !== true;
           const alone = this.alone.has(id) ? { alone: true } : {};
-          return { id, contextTokens: 200_000, outputTokens: 8_000, scripted, ...alone };
+          return {
+            id,
+            contextTokens: this.options.contextTokens ?? 200_000,
+            outputTokens: 8_000,
+            scripted,
+            ...alone,
+          };
         },
         price: (model) => this.prices.get(model) ?? (model.startsWith('unpriced/') ? null : usual),
         setPrice: (model, price) =>
@@ -309,19 +319,28 @@ export class World {
     const next = request.pages();
     for (let page = next(); page !== null; page = next()) items.push(...page);
     const said = this.options.answer(items, request);
+    const counted = this.options.contextTokens === undefined ? 100 : tokensOf(request, items);
     let live = said !== 'silent';
     this.at(10, () => {
       if (!live) return;
       live = false;
-      post({ kind: 'end', outcome: outcomeOf(said) });
+      post({ kind: 'end', outcome: outcomeOf(said, counted) });
     });
     return () => (live = false);
   }
 }
 
+function tokensOf(request: ModelRequest, items: readonly Item[]): number {
+  const chars = items.reduce(
+    (sum, item) => sum + (item.kind === 'answer' ? JSON.stringify(item.blocks) : item.text).length,
+    request.system.length + JSON.stringify(request.tools).length,
+  );
+  return Math.ceil(chars / 4);
+}
+
 let callSerial = 0;
 
-function outcomeOf(said: Say | ModelOutcome | 'silent'): ModelOutcome {
+function outcomeOf(said: Say | ModelOutcome | 'silent', input: number): ModelOutcome {
   if (typeof said === 'object' && 'kind' in said) return said;
   const blocks: Block[] =
     typeof said === 'string'
@@ -333,7 +352,7 @@ function outcomeOf(said: Say | ModelOutcome | 'silent'): ModelOutcome {
           input: typeof input === 'string' ? input : JSON.stringify(input),
         }));
   const stop: StopReason = typeof said === 'string' ? 'end' : 'calls';
-  return { kind: 'answer', blocks, stop, usage: { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 } };
+  return { kind: 'answer', blocks, stop, usage: { input, output: 10, cacheRead: 0, cacheWrite: 0 } };
 }
 
 /** The last text that a person, a parent or the runtime wrote, and the results after it. */

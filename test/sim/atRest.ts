@@ -34,6 +34,8 @@ export function atRest(sim: Sim): void {
   const unanswered = sim.workload.calls.find((call) => !call.answered);
   if (unanswered !== undefined)
     return sim.fail('rest', `${unanswered.kind} ${unanswered.key} was never answered`);
+  const gone = sim.contexts.atRest();
+  if (gone !== null) return sim.fail('view', gone);
   const behind = sim.followers?.differs() ?? null;
   if (behind !== null) return sim.fail('S9', behind);
   const group = groups(sim);
@@ -210,7 +212,7 @@ function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly Ent
 function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
   const excuses = sim.excused.get(agent.id);
   for (const turn of sim.disk.rows('turn')) {
-    if (turn.agent !== agent.id || turn.state !== 'ended') continue;
+    if (turn.agent !== agent.id || turn.state !== 'ended' || turn.cause === 'compact') continue;
     if (turn.started === importedAtMs && agent.trash !== 0) continue; // its words may not have come yet
     const { outcome } = turn;
     const brief = saidLast(sim, turn);
@@ -237,6 +239,8 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
       (brief.includes('refused the key') && sim.swarm.odds.wrongKey > 0) ||
       (brief.includes('no usable answer') && sim.swarm.odds.emptyAnswer + sim.swarm.odds.oddStop > 0) ||
       (brief.startsWith('No result that fits its schema') && turn.schema !== 0) ||
+      (brief.startsWith('The instructions, the tools and a single step') &&
+        sim.swarm.contextTokens * sim.swarm.contextTruth < 20_000) ||
       brief.startsWith('The turn was ended after');
     if (expected !== true) return odd('nothing that happened explains it');
   }

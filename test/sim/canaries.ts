@@ -43,6 +43,9 @@ export const canaries = {
   supersededResultTaken: 'a result stays that was handed in before a message of its turn',
   foldForgotten: 'what was added up by hour is not remembered as added up',
   poolForgotten: 'requests in flight of a pool are not counted against what it takes',
+  compactionLosesEntry: 'the first entry after a summary is left out with what the summary stands for',
+  summaryForgotten: 'requests begin with a summary that was never committed',
+  unreadElided: 'results are left out that the model has not read',
   placeTwice: 'an agent gets two places in the queue for a slot',
 } as const;
 
@@ -66,6 +69,14 @@ const onUpdate = (
 const onInsert = (table: TableName, lie: (row: AnyRow) => AnyRow | null): { readonly spoil: Spoil } => ({
   spoil: { insert: (at, row) => (at === table ? lie(row) : row) },
 });
+
+/** Changes what an entry says of what is sent from it on, where its body is in its row. */
+const onView = (how: string, lie: (view: AnyRow) => AnyRow): { readonly spoil: Spoil } =>
+  onInsert('entry', (row) => {
+    if (row['kind'] !== 'context' || typeof row['body'] !== 'string') return row;
+    const body = JSON.parse(row['body']) as { readonly how: string; readonly view: AnyRow };
+    return body.how === how ? { ...row, body: JSON.stringify({ ...body, view: lie(body.view) }) } : row;
+  });
 
 /** Those that are not here are asked about where they happen: in sim.ts, fakeTools.ts, followers.ts. */
 const switches: Partial<Record<Canary, Switch>> = {
@@ -170,6 +181,13 @@ const switches: Partial<Record<Canary, Switch>> = {
       step.slots.inPool = {};
     },
   }),
+  compactionLosesEntry: () => onView('compacted', (view) => ({ ...view, from: Number(view['from']) + 1 })),
+  summaryForgotten: () =>
+    onInsert('entry', (row) => {
+      if (row['kind'] !== 'context' || !String(row['body']).includes('"compacted"')) return row;
+      return { ...row, kind: 'note', body: JSON.stringify({ kind: 'note', text: 'gone' }) };
+    }),
+  unreadElided: () => onView('elided', (view) => ({ ...view, elided: Number.MAX_SAFE_INTEGER })),
   placeTwice: (sim) => ({
     flush: (step) => {
       const row = step.store.range('ready.root', ['model'], { limit: 1 })[0];

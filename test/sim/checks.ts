@@ -4,7 +4,6 @@
 // Not here: what must hold of all rows together (recount.ts), and at the end (atRest.ts).
 
 import { isDeepStrictEqual } from 'node:util';
-import { itemOf } from '../../sidecar/core/context.ts';
 import type { Item, ModelRequest, News, ServerRef } from '../../sidecar/ports.ts';
 import type { LedgerRecord } from '../../sidecar/core/moneyRows.ts';
 import type { AgentRecord, ChangeRecord } from '../../sidecar/core/rows.ts';
@@ -12,7 +11,6 @@ import { factOf, type Fact } from './facts.ts';
 import type { Outside } from './fakeTools.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
 import { marksIn } from './fakeScout.ts';
-import { bodyIn, lineIn } from './lines.ts';
 import { recount } from './recount.ts';
 import type { Sim } from './sim.ts';
 import type { AnyRow } from './watchedStore.ts';
@@ -157,20 +155,6 @@ export class Checks {
     if (open.size > 0) this.#sim.fail('S5', `${who} ends with calls open: ${[...open].join()}`);
     if (items.at(-1)?.kind === 'answer' && !isCut(items.at(-1)))
       this.#sim.fail('S5', `${who} ends with an answer`);
-  }
-
-  /** The model is sent the transcript, and nothing that a rewind has left. */
-  line(request: ModelRequest, items: readonly Item[]): void {
-    const { disk } = this.#sim;
-    const schemaText = (blob: number): string => Buffer.from(disk.row('blob', blob)?.bytes ?? []).toString();
-    const expected = lineIn(disk, request.agent).flatMap(
-      (entry) => itemOf(bodyIn(disk, entry), schemaText) ?? [],
-    );
-    if (isDeepStrictEqual(items, expected)) return;
-    this.#sim.fail(
-      'line',
-      `attempt ${nameOf(request)} is sent ${items.length} items of another line than its own`,
-    );
   }
 
   sameBytes(request: ModelRequest, first: readonly Item[], second: readonly Item[]): void {
@@ -340,6 +324,7 @@ export class Checks {
         const entry = disk.row('entry', id);
         if (entry !== undefined && !news.spoke.has(entry.agent))
           missing(`entry ${id} of agent ${entry.agent}`);
+        if (entry?.kind === 'context') this.#sim.contexts.written(id);
       }
     }
     if (news.firstEntry === 0) return;

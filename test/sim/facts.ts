@@ -67,6 +67,10 @@ const promises: Record<RuntimeMethod, ((disk: FakeDisk, call: Call, field: Field
   'provider/set': null,
   'agent/rename': null,
   'agent/configure': null,
+  'agent/compact': (disk, call, field) => () =>
+    field('state') !== 'started' || disk.row('turn', Number(field('turn')))?.key === call.key
+      ? null
+      : 'there is no such turn',
   'budget/set': null,
   'model/price': null,
   'model/role': null,

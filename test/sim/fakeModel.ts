@@ -6,11 +6,12 @@
 // Not here: whether the words are right in the end (checks.ts).
 
 import type { Cancel, Item, Model, ModelEvent, ModelOutcome, ModelRequest } from '../../sidecar/ports.ts';
+import { limits } from '../../sidecar/runtime/limits.ts';
 import { conduct, conductorProvider, modelToGive } from '../../sidecar/core/conductor.ts';
 import type { Block } from '../../sidecar/protocol/entry.ts';
 import type { LimitReading } from '../../sidecar/core/terms.ts';
 import { hash } from './chance.ts';
-import { say, standing, type Say } from './script.ts';
+import { isWish, say, standing, summaryOf, type Say } from './script.ts';
 import { nameOf } from './checks.ts';
 import type { Sim } from './sim.ts';
 import type { Process } from './world.ts';
@@ -37,7 +38,8 @@ export class FakeModel implements Model {
   }
 
   info(model: string) {
-    return { id: model, contextTokens: 200_000, outputTokens: 8_000, scripted: this.#sim.swarm.scripted };
+    const { scripted } = this.#sim.swarm;
+    return { id: model, contextTokens: roomOf(this.#sim, model), outputTokens: 8_000, scripted };
   }
 
   price(model: string) {
@@ -101,7 +103,7 @@ export class FakeModel implements Model {
       );
     const { chance, swarm } = this.#sim;
     const items = this.#items(request);
-    const outcome = this.#fault(request) ?? this.#answer(request, items);
+    const outcome = this.#tooLong(request, items) ?? this.#fault(request) ?? this.#answer(request, items);
     const tookMs = chance.around(swarm.modelMs) * slow;
     if (chance.hits(swarm.tells))
       this.#after(tookMs / 4, () => send({ kind: 'limits', limits: this.#limits(), sinceMs: tookMs / 4 }));
@@ -137,9 +139,19 @@ export class FakeModel implements Model {
     };
     const items = read();
     this.#sim.check.history(request, items);
+    this.#sim.contexts.sent(request, items);
     if (this.#sim.chance.hits(0.05)) this.#sim.check.sameBytes(request, items, read());
-    if (this.#sim.chance.hits(0.1)) this.#sim.check.line(request, items);
     return items;
+  }
+
+  /** The model takes less than is known of it. */
+  #tooLong(request: ModelRequest, items: readonly Item[]): ModelOutcome | null {
+    const { contextTruth, contextNamed } = this.#sim.swarm;
+    const limitTokens = Math.floor(roomOf(this.#sim, request.model) * contextTruth);
+    if (contextTruth === 1 || tokensOf(request, items) <= limitTokens) return null;
+    this.#sim.excuse(request.agent, 'rejected');
+    const refusal = { kind: 'rejected', code: 'contextTooLong', message: 'sim' } as const;
+    return contextNamed ? { ...refusal, limitTokens } : refusal;
   }
 
   #fault(request: ModelRequest): Exclude<ModelOutcome, { kind: 'answer' }> | null {
@@ -157,7 +169,7 @@ export class FakeModel implements Model {
       this.#sim.excuse(request.agent, 'rejected');
       return {
         kind: 'rejected',
-        code: chance.pick(['contextTooLong', 'badRequest', 'noCredit', 'modelUnknown']),
+        code: chance.pick(['contextTooLong', 'staleReasoning', 'badRequest', 'noCredit', 'modelUnknown']),
         message: 'sim',
       };
     }
@@ -166,13 +178,13 @@ export class FakeModel implements Model {
 
   #answer(request: ModelRequest, items: readonly Item[]): ModelOutcome {
     const { chance, odds, seed, swarm } = this.#sim;
-    const chars = items.reduce((sum, item) => sum + (item.kind === 'answer' ? 40 : item.text.length), 0);
+    const input = tokensOf(request, items);
     const usage = {
-      input: Math.floor(chars / 4),
+      input,
       output: chance.hits(0.1)
         ? request.maxOutputTokens
         : Math.min(request.maxOutputTokens, chance.int(1, 2_000)),
-      cacheRead: 0,
+      cacheRead: chance.hits(0.3) ? chance.int(0, input) : 0,
       cacheWrite: 0,
     };
     // A conductor is nobody's model: it is late, and never wrong.
@@ -187,7 +199,13 @@ export class FakeModel implements Model {
     }
     if (chance.hits(odds.oddStop)) {
       const stop = chance.hits(0.5) ? 'length' : 'pause';
+      if (isWish(items.at(-1))) this.#sim.contexts.summarised(request, 'half \uFFFD');
       return { kind: 'answer', blocks: [{ kind: 'text', text: 'half \uD800' }], stop, usage };
+    }
+    if (isWish(items.at(-1))) {
+      const text = summaryOf(standing(items.slice(0, -1)));
+      this.#sim.contexts.summarised(request, text);
+      return { kind: 'answer', blocks: [{ kind: 'text', text }], stop: 'end', usage };
     }
     const said = say(seed, swarm.habits, standing(items));
     return { kind: 'answer', blocks: this.#blocks(request, said), stop: stopOf(said), usage };
@@ -211,3 +229,21 @@ export class FakeModel implements Model {
 const noEditor: ModelOutcome = { kind: 'rejected', code: 'noEditor', message: 'the window is gone' };
 
 const stopOf = (said: Say) => (said.kind === 'calls' ? 'calls' : said.kind === 'refusal' ? 'refusal' : 'end');
+
+/** What the provider counts: four characters a token, an answer as little, instructions and tools as they are. */
+export function tokensOf(request: ModelRequest, items: readonly Item[]): number {
+  const chars = items.reduce((sum, item) => sum + (item.kind === 'answer' ? 40 : item.text.length), 0);
+  return Math.floor((chars + request.system.length + toolChars(request.tools)) / 4);
+}
+
+const charsOfTools = new WeakMap<ModelRequest['tools'], number>();
+
+function toolChars(tools: ModelRequest['tools']): number {
+  const chars = charsOfTools.get(tools) ?? JSON.stringify(tools).length;
+  charsOfTools.set(tools, chars);
+  return chars;
+}
+
+/** Tokens that a model is known to take. */
+export const roomOf = ({ swarm }: Sim, model: string): number =>
+  model.startsWith(`${conductorProvider}/`) ? limits.conductorTokens : swarm.contextTokens;

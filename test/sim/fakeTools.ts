@@ -297,7 +297,7 @@ export class FakeTools implements Tools {
     if (job.tool !== 'write')
       return {
         status: 'ok',
-        text: `ok ${job.call}`,
+        text: `ok ${job.call}${' long'.repeat(chance.int(0, this.#sim.swarm.resultWords))}`,
         ...(chance.hits(0.1) ? { whole: Buffer.alloc(300, 97) } : {}),
         ...(job.tool === 'shell' && chance.hits(0.2) ? { touched: this.#changedBy(job) } : {}),
         ...(job.tool === 'shell' && !isCancelled && chance.hits(0.15) ? this.#leftBehind(job) : {}),

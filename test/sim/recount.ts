@@ -71,6 +71,8 @@ const sums = [
   ['done', 'bDone'],
   ['microUsd', 'bMicroUsd'],
   ['tokens', 'bTokens'],
+  ['cacheable', 'bCacheable'],
+  ['cacheRead', 'bCacheRead'],
   ['heldMicroUsd', 'bHeldMicroUsd'],
   ['heldTokens', 'bHeldTokens'],
 ] as const satisfies readonly (readonly [keyof Share, keyof AgentRecord])[];
@@ -265,9 +267,9 @@ function outcomes(disk: FakeDisk): string | null {
   for (const turn of disk.rows('turn')) {
     const parent = disk.row('agent', turn.agent)?.parent ?? 0;
     const takenBack = turn.outcome === 'superseded' && turn.last === 0; // it never began, so there is nothing to tell
-    // An import tells nobody: whoever was above has heard it, or never will.
-    const isImported = turn.started === importedAtMs;
-    const due = turn.state === 'ended' && parent !== 0 && !takenBack && !isImported ? 1 : 0;
+    // An import tells nobody: whoever was above has heard it, or never will. Nor does a turn that was only for a summary.
+    const isSilent = takenBack || turn.started === importedAtMs || turn.cause === 'compact';
+    const due = turn.state === 'ended' && parent !== 0 && !isSilent ? 1 : 0;
     const has = count.get(turn.id) ?? 0;
     if (has !== due)
       return `turn ${turn.id} of agent ${turn.agent} is ${turn.state} and has ${has} outcomes for its parent`;

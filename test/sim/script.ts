@@ -19,6 +19,14 @@ export type Say =
   | { readonly kind: 'final'; readonly text: string }
   | { readonly kind: 'refusal'; readonly text: string };
 
+/** How the script knows that a summary is wanted, and what its summary says: where the conversation stands. */
+const wishForm = /^\[roost\] This conversation is about to be replaced by a summary/;
+const summaryForm = /^standing (\{.*\})$/m;
+
+export const isWish = (item: Item | undefined): boolean => item?.kind === 'user' && wishForm.test(item.text);
+
+export const summaryOf = (at: Standing): string => `standing ${JSON.stringify(at)}`;
+
 export const taskText = (name: string, size: number): string => `do ${name} ${size}`;
 
 /** The one schema there is, and what fits it, told apart by hand so that it can be held against what was taken. */
@@ -48,24 +56,28 @@ export interface Standing {
   /** Results of this turn that were not taken, and times that it was asked for one. */
   readonly wrong: number;
   readonly asked: number;
+  /** The turn has got its last answer. */
+  readonly over: boolean;
 }
 
 export function standing(items: readonly Item[]): Standing {
-  const at = { task: null as Standing['task'], round: 0, handedIn: false, wrong: 0, asked: 0 };
-  let over = true;
+  const none = { round: 0, handedIn: false, wrong: 0, asked: 0 };
+  const at = { task: null as Standing['task'], ...none, over: true };
   const begin = (task: Standing['task']): void => {
-    Object.assign(at, { task, round: 0, handedIn: false, wrong: 0, asked: 0 });
-    over = false;
+    Object.assign(at, { task, ...none, over: false });
   };
   for (const item of items) {
-    if (item.kind === 'user') {
+    const summary = item.kind === 'user' ? summaryForm.exec(item.text) : null;
+    if (summary !== null) {
+      Object.assign(at, JSON.parse(summary[1] ?? '{}'));
+    } else if (item.kind === 'user') {
       const match = taskForm.exec(item.text);
       if (match !== null) {
         begin({ name: match[1] ?? '', size: Number(match[2]), typed: match[3] !== undefined });
       } else if (item.text.startsWith(missing)) {
         at.asked += 1;
-        over = false;
-      } else if (over) begin(null);
+        at.over = false;
+      } else if (at.over) begin(null);
       if (item.text.startsWith(superseded)) at.handedIn = false;
     } else if (item.kind === 'answer') {
       const calls = item.blocks.some((block) => block.kind === 'call');
@@ -73,7 +85,7 @@ export function standing(items: readonly Item[]): Standing {
         (block) => block.kind === 'text' && /^(done|heard|no) /.test(block.text),
       );
       if (calls) at.round += 1;
-      if (final && !calls) over = true;
+      if (final && !calls) at.over = true;
     } else if (item.tool === 'submit_result') {
       if (item.ok) at.handedIn = true;
       else at.wrong += 1;
@@ -189,7 +201,11 @@ function verb(draw: (what: string) => number, name: string, round: number): Scri
     const typed = draw('typed') < 0.3 ? { schema } : {};
     return { tool: 'followup_task', input: { to: child, task: taskText(`${name}_f${round}`, 0), ...typed } };
   }
-  if (kind < 0.93) return { tool: 'interrupt_agent', input: { agent: child } };
+  if (kind < 0.9) return { tool: 'interrupt_agent', input: { agent: child } };
+  if (kind < 0.97) {
+    const about = [{}, { find: name }, { entry: 1 + Math.floor(draw('entry') * 200) }, { before: 20 }];
+    return { tool: 'history', input: about[Math.floor(draw('about') * about.length)] ?? {} };
+  }
   return { tool: 'wait_agent', input: { agents: ['nobody'] } };
 }
 

@@ -15,6 +15,7 @@ import { openStore, type OpenStore } from '../../sidecar/store/open.ts';
 import { arm, type Canary } from './canaries.ts';
 import { Chance } from './chance.ts';
 import { Checks } from './checks.ts';
+import { Contexts } from './contexts.ts';
 import { FakeCheckpoints } from './fakeCheckpoints.ts';
 import { FakeDisk } from './fakeDisk.ts';
 import { FakeModel } from './fakeModel.ts';
@@ -72,6 +73,7 @@ export class Sim {
   readonly folder: Folder;
   readonly disk = new FakeDisk();
   readonly check: Checks;
+  readonly contexts: Contexts;
   readonly workload: Workload;
   readonly canary: Canary | null;
   /** What may fail at this moment; nothing after the calm. */
@@ -111,6 +113,7 @@ export class Sim {
     this.windowOpen = !this.swarm.needsWindow;
     this.world = new World(this.chance);
     this.check = new Checks(this);
+    this.contexts = new Contexts(this);
     this.workload = new Workload(this);
     this.canary = options.canary ?? null;
     const memory = { directory: '', durability: 'process', mode: 'memory' } as const;
@@ -260,6 +263,7 @@ export class Sim {
     );
     this.model = new FakeModel(this, process);
     this.check.booted();
+    this.contexts.forget();
     if (this.#sqlite !== null) this.followers = new Followers(this, process, this.#sqlite.reads);
     this.host = createHost(this.#ports(process, this.store, this.model), {
       modelSlots: this.swarm.modelSlots,

@@ -77,6 +77,12 @@ export interface Swarm {
   readonly budgets: number;
   /** How often a person's task comes with a schema. */
   readonly typed: number;
+  /** Words of a long result, at most. */
+  readonly resultWords: number;
+  /** Room of the model as it is known, and what it really takes of that; whether its refusals say so. */
+  readonly contextTokens: number;
+  readonly contextTruth: number;
+  readonly contextNamed: boolean;
   readonly needsKey: boolean;
   /** Whether models are lent by a window of an editor that comes and goes; and how many requests a pool takes. */
   readonly needsWindow: boolean;
@@ -115,6 +121,9 @@ export function drawSwarm(chance: Chance): Swarm {
     tells: chance.pick([0, 0, 0.2, 1]),
     budgets: chance.pick([0, 0, 0.3, 1]),
     typed: chance.pick([0, 0.3, 1]),
+    ...drawContext(chance),
+    contextTruth: chance.pick([1, 1, 1, 0.7]),
+    contextNamed: chance.hits(0.5),
     needsKey: chance.hits(0.2),
     needsWindow: chance.hits(0.2),
     poolSize: chance.hits(0.3) ? chance.int(1, 3) : null,
@@ -122,6 +131,13 @@ export function drawSwarm(chance: Chance): Swarm {
     habits: drawHabits(chance),
     bounds: drawBounds(chance),
   };
+}
+
+/** Long results belong to models with room: what never fits tells nothing. */
+function drawContext(chance: Chance): Pick<Swarm, 'contextTokens' | 'resultWords'> {
+  const contextTokens = chance.pick([200_000, 200_000, 20_000, 10_000, 6_000]);
+  const words = chance.pick([0, 0, 100, 800, 4_000]);
+  return { contextTokens, resultWords: Math.min(words, Math.floor(contextTokens / 20)) };
 }
 
 function drawOdds(chance: Chance): Odds {
@@ -208,6 +224,11 @@ function drawBounds(chance: Chance): Bounds {
     queuedEvents: chance.pick([20, 100_000]),
     depth: chance.pick([2, 32]),
     entryInlineBytes: chance.pick([100, 4096]),
+    compactLeastBytes: chance.pick([200, 2048]),
+    contextRows: chance.pick([20, 3_000]),
+    anchorBytes: chance.pick([0, 1_000, 16_384]),
+    keptMessageBytes: chance.pick([300, 16_384]),
+    cutLeastBytes: chance.pick([400, 1024]),
     noticeFirstMs: chance.pick([10, 30_000]),
     rounds: chance.pick([20, 500]),
   };

@@ -240,6 +240,7 @@ export class Workload {
       () => this.#call('agent/configure', { agent, mode, ...(chance.hits(0.5) ? { isolation } : {}) }),
       () => this.#call('agent/configure', { agent, profile: chance.pick(['custom', 'explorer', 'planner']) }),
       () => this.#call('turn/retry', { agent }),
+      () => this.#call('agent/compact', { agent, ...(chance.hits(0.3) ? { focus: 'names' } : {}) }),
       () => {
         this.lowered.add(id);
         this.#call('budget/set', { agent, budget: this.#budget() });
@@ -471,7 +472,9 @@ export class Workload {
   #post(call: Call): void {
     const { chance, process, world } = this.#sim;
     call.tries += 1;
-    call.askedAtMs = this.#sim.swarm.jumps === 0 ? world.wallMs() : null;
+    // An answer may be to the first of several times that this process was asked.
+    const askedAtMs = call.at === process ? call.askedAtMs : world.wallMs();
+    call.askedAtMs = this.#sim.swarm.jumps === 0 ? askedAtMs : null;
     let replies = 0;
     const event = {
       kind: call.kind,

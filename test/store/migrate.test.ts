@@ -131,6 +131,12 @@ test('rows of the first format are whole afterwards, and what was in flight is w
   const spent = { requests: 1, lost: 0, input: 20, output: 10, cacheRead: 5, cacheWrite: 0, microUsd: 3 };
   const day = { day: '1970-01-01', model: 'm/x', ...spent };
   assert.deepEqual([reads.spent(0, 0, 0), reads.spent(1, 0, 0), reads.spent(2, 0, 0)], [[day], [day], []]);
+  assert.deepEqual(of('SELECT context, compacting, homeModel, effort FROM agent WHERE id = 1'), {
+    context: 0,
+    compacting: 0,
+    homeModel: null,
+    effort: null,
+  });
   old.close();
 });
 

@@ -27,9 +27,10 @@ const layers = {
   protocol: { at: '^sidecar/protocol/', may: [] },
   core: { at: '^sidecar/core/', may: ['protocol'], packages: ['@cfworker/json-schema', 'diff'] },
   ports: { at: '^sidecar/ports\\.ts$', may: ['protocol', 'core'] },
-  // Every bound is in one file, which imports nothing, so that the adapters can keep them without knowing the runtime.
-  limits: { at: '^sidecar/runtime/limits\\.ts$', may: [] },
-  runtime: { at: '^sidecar/runtime/(?!limits\\.ts$)', may: adapter },
+  // Every bound is in one object, whose files import nothing else, so that the adapters can keep them without knowing
+  // the runtime.
+  limits: { at: '^sidecar/runtime/(limits|contextLimits)\\.ts$', may: [] },
+  runtime: { at: '^sidecar/runtime/(?!(limits|contextLimits)\\.ts$)', may: adapter },
   store: { at: '^sidecar/store/', may: adapter, packages: ['better-sqlite3'], node: system },
   model: {
     at: '^sidecar/model/',

@@ -22,6 +22,7 @@ import {
 import type { Exceptions, TreeFile } from './checks.ts';
 
 const limitsPath = 'sidecar/runtime/limits.ts';
+const contextLimitsPath = 'sidecar/runtime/contextLimits.ts';
 const tree = readTree();
 const places = readPlaces();
 const exceptions = JSON.parse(
@@ -38,7 +39,8 @@ test('every product file has a boundary rule', () => clean(placed(tree, places))
 test('no name that says nothing', () => clean(names(tree)));
 test('no leftover reminder, no banned word', () => clean(words(tree)));
 test('no machine path, no registry host', () => clean(leftovers(tree)));
-test('every limit is used', () => clean(limitsUsed(tree, limitsPath)));
+test('every limit is used', () =>
+  clean([limitsPath, contextLimitsPath].flatMap((each) => limitsUsed(tree, each))));
 test('every mark is claimed once', () => clean(marksClaimed(tree)));
 test('every fixture is used', () => clean(fixturesUsed(tree)));
 

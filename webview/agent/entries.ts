@@ -28,6 +28,8 @@ export function drawItem(item: Item, parts: DrawParts): unknown {
       return drawFolded(item, parts, { icon: 'bell', title: sayCount('transcript.notice', item.outcomes) });
     case 'note':
       return drawFolded(item, parts, { icon: 'info', title: say('transcript.note') });
+    case 'context':
+      return drawFolded(item, parts, { icon: 'info', title: contextTitle(item) });
     case 'stop':
       return html`<p class="aside" data-tone="warning">
         ${icon('warning')} ${say(item.stop === 'refusal' ? 'transcript.refusal' : 'transcript.length')}
@@ -118,6 +120,13 @@ function drawFolded(
     </button>
     ${open ? html`<div class="foldbody plain">${bounded(`${item.key}/text`, item.text, folds)}</div>` : nothing}
   </div>`;
+}
+
+/** What the model is sent less from here on. */
+function contextTitle({ how, bytesBefore, bytesAfter }: Extract<Item, { kind: 'context' }>): string {
+  if (how === 'plain' || how === 'handed') return say(`transcript.context.${how}`);
+  const kilobytes = (bytes: number): number => Math.max(1, Math.round(bytes / 1024));
+  return say(`transcript.context.${how}`, kilobytes(bytesBefore), kilobytes(bytesAfter));
 }
 
 function drawEnd(item: Extract<Item, { kind: 'end' }>, parts: DrawParts): TemplateResult {

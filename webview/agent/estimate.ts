@@ -18,6 +18,7 @@ export function estimatePx(item: Item, widthPx: number): number {
     case 'thinking':
     case 'notice':
     case 'note':
+    case 'context':
       return 26;
     case 'stop':
     case 'end':

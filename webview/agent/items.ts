@@ -5,6 +5,8 @@ import type { Entry, EntryBody, Outcome, Sender, StopReason } from '../../sideca
 import type { RequestRow } from '../../sidecar/protocol/request.ts';
 import type { OpenCall, TranscriptState } from '../../sidecar/protocol/transcript.ts';
 
+type ContextBody = Extract<EntryBody, { kind: 'context' }>;
+
 export type ResultBody = Extract<EntryBody, { kind: 'result' }>;
 
 export type Item = { readonly key: string; readonly atMs: number } & (
@@ -19,6 +21,13 @@ export type Item = { readonly key: string; readonly atMs: number } & (
   | CallFacts
   | { readonly kind: 'notice'; readonly text: string; readonly outcomes: number }
   | { readonly kind: 'note'; readonly text: string }
+  | {
+      readonly kind: 'context';
+      readonly how: ContextBody['how'];
+      readonly text: string;
+      readonly bytesBefore: number;
+      readonly bytesAfter: number;
+    }
   | { readonly kind: 'stop'; readonly stop: StopReason }
   | { readonly kind: 'end'; readonly outcome: Outcome; readonly text: string }
   | { readonly kind: 'request'; readonly request: RequestRow }
@@ -176,6 +185,10 @@ function itemOf(entry: Entry, body: SimpleBody): Item {
     case 'note':
     case 'rewind':
       return { ...base, kind: 'note', text: body.text };
+    case 'context': {
+      const { how, text, bytesBefore, bytesAfter } = body;
+      return { ...base, kind: 'context', how, text, bytesBefore, bytesAfter };
+    }
     case 'end':
       return { ...base, kind: 'end', outcome: body.outcome, text: body.text };
   }
