@@ -1,71 +1,53 @@
 // The sidecar is killed with SIGKILL at moments of a real swarm on this project's own repository, and every run
 // ends in the same answer: nothing acknowledged is lost, no command runs twice (I1, I2, I3, I8; cases 91, 103, 107).
 //
-// Real parts throughout: the built sidecar and command, real processes, git and files, the provider over HTTP. The
-// moments come from the store itself (moments.ts); what was in flight is read after each kill and counted.
+// Real parts throughout: the built sidecar and command, real processes, git and files, the provider over HTTP. Every
+// row of the recovery table, many times, and what else may be killed: kills.test.ts.
 
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { markOf, swarmTask, topFolders } from '../fixtures/provider/behaviours.ts';
 import { startFixture, type Fixture } from '../fixtures/provider/server.ts';
-import { isMoment, moments, type Moment } from './moments.ts';
 import { Person } from './person.ts';
+import type { Row } from './rows.ts';
+import { Watcher } from './watching.ts';
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '..', '..');
 const cli = path.join(root, 'dist', 'cli.cjs');
 
 /** Two kills a run: a third with the same turn in flight asks a person, which is another test's matter. */
-type Kill = readonly [Moment, number];
+type Kill = readonly [Row, number];
 const runs: readonly (readonly [Kill, Kill])[] = [
   [
-    ['modelInFlight', 1],
-    ['planned', 1],
-  ],
-  [
-    ['modelInFlight', 3],
+    ['queuedTurn', 1],
     ['commandStarted', 2],
   ],
   [
+    ['modelInFlight', 3],
+    ['planned', 1],
+  ],
+  [
     ['pureStarted', 1],
-    ['writeStarted', 1],
-  ],
-  [
-    ['commandStarted', 1],
-    ['waitingForChildren', 1],
-  ],
-  [
-    ['waitingForChildren', 1],
     ['writeStarted', 2],
+  ],
+  [
+    ['waitingForChildren', 1],
+    ['commandStarted', 3],
   ],
   [
     ['planned', 3],
     ['halfOfTheChildren', 1],
   ],
-  [
-    ['writeStarted', 1],
-    ['halfOfTheChildren', 1],
-  ],
-  [
-    ['pureStarted', 3],
-    ['commandStarted', 3],
-  ],
-  [
-    ['queuedTurn', 1],
-    ['modelInFlight', 6],
-  ],
-  [
-    ['commandStarted', 3],
-    ['planned', 1],
-  ],
 ];
+/** A moment that has not come by then is over. */
+const momentMs = 30_000;
 
 let folder = '';
 let fixture: Fixture;
@@ -81,11 +63,6 @@ after(async () => {
   if (process.env['KEEP'] === undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-const hits: Partial<Record<Moment, number>> = {};
-
-const killsWanted = 20;
-const runsAtMost = 20;
-let kills = 0;
 let made = 0;
 
 for (const plan of runs) {
@@ -93,27 +70,7 @@ for (const plan of runs) {
   test(`killed at ${name}: the same answer, nothing twice`, { timeout: 90_000 }, () => killedRun(plan));
 }
 
-/** A moment that was over before the second kill costs a run more. */
-test(
-  'twenty kills, every row of the recovery table hit, only well-formed histories',
-  { timeout: 300_000 },
-  async () => {
-    const missing = (): Moment[] =>
-      Object.keys(moments)
-        .filter(isMoment)
-        .filter((name) => hits[name] === undefined);
-    while ((kills < killsWanted || missing().length > 0) && made < runsAtMost) {
-      await killedRun([
-        [missing()[0] ?? 'modelInFlight', 1],
-        ['commandStarted', 1],
-      ]);
-    }
-    process.stdout.write(`# ${kills} kills, by what was in flight: ${JSON.stringify(hits)}\n`);
-    assert.deepEqual(missing(), []);
-    assert.ok(kills >= killsWanted, `${kills} kills`);
-    assert.deepEqual(fixture.violations(), []);
-  },
-);
+test('the provider saw only well-formed histories', () => assert.deepEqual(fixture.violations(), []));
 
 async function killedRun(plan: readonly [Kill, Kill]): Promise<void> {
   const serial = made++;
@@ -134,17 +91,17 @@ async function killedRun(plan: readonly [Kill, Kill]): Promise<void> {
 
 /** Starts the swarm and kills its sidecar at each of the moments. Resolves with the id of the queued turn. */
 async function killedAt(plan: readonly Kill[], store: string, start: () => Promise<number>): Promise<number> {
+  const watcher = new Watcher(store);
+  const still = { pid: null, point: null, afterMs: 0, withinMs: momentMs, acknowledged: [], sent: [] };
   let queued = 0;
-  for (const [moment, count] of plan) {
-    const killing = await killer(store, moment, count);
+  for (const [row, count] of plan) {
+    const killing = watcher.kill({ ...still, row, count, targets: ['sidecar'] });
     // Any client starts the next process.
     if (queued === 0) queued = await start();
     else await roost(store, ['info']);
-    const hit = await killing.hit;
-    if (hit === 'missed') continue;
-    kills += 1;
-    for (const name of Object.keys(hit)) if (isMoment(name)) hits[name] = (hits[name] ?? 0) + 1;
+    assert.ok((await killing) !== null, `the moment ${row} × ${count} did not come`);
   }
+  watcher.leave();
   await roost(store, ['info']);
   return queued;
 }
@@ -189,25 +146,6 @@ async function expectAnswer(text: string, workspace: string): Promise<void> {
   areas.forEach((area, index) =>
     assert.match(lines[index] ?? '', new RegExp(`^- ${area}: ${markOf(area)}: no bug found in [1-3] files`)),
   );
-}
-
-interface Killing {
-  readonly hit: Promise<Partial<Record<Moment, number>> | 'missed'>;
-}
-
-/** Starts a killer and resolves once it looks at the store. */
-async function killer(store: string, moment: Moment, count: number): Promise<Killing> {
-  const args = [path.join(import.meta.dirname, 'killer.ts'), store, moment, String(count)];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], windowsHide: true });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  assert.equal((await lines.next()).value, 'ready');
-  const hit = lines.next().then(({ value }) => {
-    const parsed: Partial<Record<Moment, number>> | 'missed' | 'late' = JSON.parse(String(value));
-    assert.ok(parsed !== 'late', `the moment ${moment} × ${count} did not come`);
-    return parsed;
-  });
-  hit.catch(() => undefined); // heard where it is awaited
-  return { hit };
 }
 
 async function roost(store: string, args: readonly string[]): Promise<string> {

@@ -1,12 +1,14 @@
 // The oracle of the crash tests, a program of its own: `node oracle.ts DATABASE EFFECTS`.
 //
 // Reads the store with its own SQL and the file to which commands appended (call, pid), and prints as JSON what
-// is wrong: a call whose command ran twice, or not at all although its result says that it did; a turn that was
-// accepted and has no end; an agent that is not at rest; a call without exactly one result; an outcome told twice.
+// is wrong: a call whose command ran twice, or not at all although its result says that it did, or that ended with
+// another code than its result says; a turn that was accepted and has no end; an agent that is not at rest; a call
+// without exactly one result; an outcome told twice.
 
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import Database from 'better-sqlite3';
+import { codeOf, codeText } from './tasks.ts';
 
 const [file = '', effects = ''] = process.argv.slice(2);
 const database = new Database(file, { readonly: true });
@@ -32,13 +34,17 @@ const calls = database
     `SELECT call.id, call.tool, call.state, call.open, entry.body FROM call LEFT JOIN entry ON entry.id = call.result`,
   )
   .all();
-let unknown = 0;
+const unknown: number[] = [];
 for (const call of calls) {
   if (call.open === 1) problems.push(`call ${call.id} (${call.tool}) is still open`);
   const times = ran.get(call.id)?.length ?? 0;
   if (times > 1) problems.push(`the command of call ${call.id} ran ${times} times`);
-  if (call.state === 'unknown') unknown += 1;
-  const notes = call.tool === 'shell' && (inputOf(call.id)?.includes(effects) ?? false);
+  if (call.state === 'unknown') unknown.push(call.id);
+  const input = call.tool === 'shell' ? (inputOf(call.id) ?? '') : '';
+  const notes = input.includes(effects);
+  const code = input.includes(codeText) ? codeOf(call.id) : null;
+  if (code !== null && call.state === 'done' && !(call.body ?? '').includes(`exit code ${code}`))
+    problems.push(`the result of call ${call.id} does not say exit code ${code}: ${call.body ?? 'nothing'}`);
   if (notes && times === 0 && call.state === 'done' && !(call.body ?? '').includes('Nothing was run.')) {
     problems.push(`the command of call ${call.id} is done and left no trace`);
   }

@@ -1,20 +1,25 @@
-// A person at a window: allows whatever agents ask, and comes back when another sidecar has been started.
+// A person at a window: allows whatever agents ask and answers their questions, and comes back when another sidecar
+// has been started.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Wire } from '../../sidecar/cli/connect.ts';
+import type { Answer, RequestRow } from '../../sidecar/protocol/request.ts';
 
 /** How often the person looks. */
 const lookEveryMs = 20;
 
 export class Person {
   private readonly store: string;
+  private readonly decides: (request: RequestRow) => boolean;
   private readonly done: Promise<void>;
   private left = false;
   private wire: Wire | null = null;
 
-  constructor(store: string) {
+  /** `decides`: which requests are answered by now; all when it is not given. */
+  constructor(store: string, decides: (request: RequestRow) => boolean = () => true) {
     this.store = store;
+    this.decides = decides;
     this.done = this.stay();
   }
 
@@ -41,8 +46,20 @@ export class Person {
       this.wire = await connect({ store: this.store, start: false, secrets: false, call: null });
     }
     const { rows } = await this.wire.call('request/list', { after: null, limit: 100 });
-    if (rows.length === 0) return;
+    const decided = rows.filter((row) => this.decides(row));
+    await this.answer(
+      decided.filter((row) => row.kind !== 'question'),
+      { kind: 'allow' },
+    );
+    await this.answer(
+      decided.filter((row) => row.kind === 'question'),
+      { kind: 'text', text: 'left' },
+    );
+  }
+
+  private async answer(rows: readonly RequestRow[], answer: Answer): Promise<void> {
     const requests = rows.map((row) => row.id);
-    await this.wire.call('request/answerMany', { requests, answer: { kind: 'allow' }, key: randomUUID() });
+    if (requests.length === 0) return;
+    await this.wire?.call('request/answerMany', { requests, answer, key: randomUUID() });
   }
 }
