@@ -47,13 +47,27 @@ export function explore(plan: Exploration): Found {
   return { first, kinds, seeds, steps, crashes, agents, seconds: spent() };
 }
 
+/** Worlds in which what a switch breaks comes about: a branch that is deleted in slices has more agents than one takes. */
+const worlds: Partial<Record<Canary, SimOptions['change']>> = {
+  walkForgotten: (swarm) => ({
+    ...{ ...swarm, size: 40, manages: 20 },
+    bounds: { ...swarm.bounds, slice: 10, answerCalls: 6 },
+  }),
+};
+
 /** How many seeds it takes to catch a known-bad switch, and by which promise; null: not within `most`. */
 export function catchCanary(
   canary: Canary,
   most: number,
 ): { seeds: number; check: string; message: string } | null {
   for (let n = 1; n <= most; n += 1) {
-    const { failure } = simulate(`canary/${n}`, { canary, sqlite: seenByFollowers.has(canary) });
+    const change = worlds[canary];
+    const sqlite = seenByFollowers.has(canary);
+    const { failure } = simulate(`canary/${n}`, {
+      canary,
+      sqlite,
+      ...(change === undefined ? {} : { change }),
+    });
     if (failure !== null)
       return { seeds: n, check: failure.check, message: failure.message.split('\n')[0] ?? '' };
   }
