@@ -103,7 +103,7 @@ export class FakeModel implements Model {
       );
     const { chance, swarm } = this.#sim;
     const items = this.#items(request);
-    const outcome = this.#tooLong(request, items) ?? this.#fault(request) ?? this.#answer(request, items);
+    const outcome = this.#tooLong(request, items) ?? this.#faultOf(request) ?? this.#answer(request, items);
     const tookMs = chance.around(swarm.modelMs) * slow;
     if (chance.hits(swarm.tells))
       this.#after(tookMs / 4, () => send({ kind: 'limits', limits: this.#limits(), sinceMs: tookMs / 4 }));
@@ -152,6 +152,13 @@ export class FakeModel implements Model {
     this.#sim.excuse(request.agent, 'rejected');
     const refusal = { kind: 'rejected', code: 'contextTooLong', message: 'sim' } as const;
     return contextNamed ? { ...refusal, limitTokens } : refusal;
+  }
+
+  /** A conductor is no provider: it is slow or cut off by a crash at most, and rejects nothing. */
+  #faultOf(request: ModelRequest): Exclude<ModelOutcome, { kind: 'answer' }> | null {
+    const fault = this.#fault(request);
+    const isConductor = request.model.startsWith(`${conductorProvider}/`);
+    return isConductor && fault?.kind === 'rejected' ? null : fault;
   }
 
   #fault(request: ModelRequest): Exclude<ModelOutcome, { kind: 'answer' }> | null {
