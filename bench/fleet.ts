@@ -5,6 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Wire } from '../sidecar/cli/connect.ts';
 import type { FixtureProcess } from './sidecar.ts';
+import { wideTokens } from './workload.ts';
 
 /** Starts that wait for their acknowledgement at a time: 8 conversations are under way at most. */
 const startsAtOnce = 8;
@@ -18,7 +19,8 @@ export interface Fleet {
 /** Names the fixture as the provider `bench`. */
 export async function useFixture(wire: Wire, fixture: FixtureProcess): Promise<void> {
   const { tlsUrl: baseUrl, caFile } = fixture;
-  await wire.call('provider/set', { name: 'bench', dialect: 'anthropic', baseUrl, keyless: true, caFile });
+  const place = { baseUrl, keyless: true, caFile, contextTokens: wideTokens };
+  await wire.call('provider/set', { name: 'bench', dialect: 'anthropic', ...place });
 }
 
 /** Starts the agents, each with a text of its own that no compression makes small. */

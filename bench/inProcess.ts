@@ -16,6 +16,7 @@ import type { Block } from '../sidecar/protocol/entry.ts';
 import type { Params, Result } from '../sidecar/protocol/methods.ts';
 import type { RuntimeMethod } from '../sidecar/runtime/event.ts';
 import type { Item, Model, ModelOutcome, ModelRequest, News } from '../sidecar/ports.ts';
+import { wideTokens } from './workload.ts';
 
 /** What the model says to a conversation of so many answers. */
 export type Script = (request: ModelRequest, items: readonly Item[]) => readonly Block[];
@@ -192,7 +193,7 @@ class LatencyModel implements Model {
   }
 
   info(id: string): ReturnType<Model['info']> {
-    return { id, contextTokens: 200_000, outputTokens: 8_000, scripted: true };
+    return { id, contextTokens: wideTokens, outputTokens: 8_000, scripted: true };
   }
 
   price(): ReturnType<Model['price']> {

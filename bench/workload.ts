@@ -26,3 +26,6 @@ export function round(value: number, decimals = 1): number {
   const factor = 10 ** decimals;
   return Math.round(value * factor) / factor;
 }
+
+/** Context of the models of workloads: what is measured is not how long conversations are made to fit. */
+export const wideTokens = 10_000_000;

@@ -51,7 +51,7 @@ function isDialect(value: unknown): value is Dialect {
 export function isProvider(value: unknown): value is ProviderSpec {
   if (typeof value !== 'object' || value === null) return false;
   const fields: Record<string, unknown> = { ...value };
-  const { name, dialect, baseUrl, keyHeader, keyless, caFile, ...rest } = fields;
+  const { name, dialect, baseUrl, keyHeader, keyless, caFile, contextTokens, ...rest } = fields;
   return (
     typeof name === 'string' &&
     /^[a-z0-9][a-z0-9_.-]*$/i.test(name) &&
@@ -61,6 +61,7 @@ export function isProvider(value: unknown): value is ProviderSpec {
     (keyHeader === undefined || keyHeader === 'authorization' || keyHeader === 'api-key') &&
     (keyless === undefined || typeof keyless === 'boolean') &&
     (caFile === undefined || typeof caFile === 'string') &&
+    (contextTokens === undefined || Number.isSafeInteger(contextTokens)) &&
     Object.keys(rest).length === 0
   );
 }

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { startFixtureProcess, startSidecarProcess } from '../sidecar.ts';
-import { median, round, type Workload } from '../workload.ts';
+import { median, round, wideTokens, type Workload } from '../workload.ts';
 import type { Wire } from '../../sidecar/cli/connect.ts';
 import type { AgentId } from '../../sidecar/protocol/ids.ts';
 
@@ -55,7 +55,12 @@ async function killedRun({ children, slots, finished }: Swarm): Promise<Took> {
   try {
     const { tlsUrl, caFile } = fixture;
     const place = { baseUrl: `${tlsUrl}/v1`, keyless: true, caFile };
-    await sidecar.wire.call('provider/set', { name: 'bench', dialect: 'chat', ...place });
+    await sidecar.wire.call('provider/set', {
+      name: 'bench',
+      dialect: 'chat',
+      ...place,
+      contextTokens: wideTokens,
+    });
     const agent = await startRoot(sidecar.wire, children);
     await untilDone(sidecar.wire, agent, finished);
     await sidecar.kill();

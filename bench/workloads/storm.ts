@@ -11,7 +11,7 @@ import { startFixture, type Fixture, type RateLimit } from '../../test/fixtures/
 import { startSidecarProcess } from '../sidecar.ts';
 import type { Wire } from '../../sidecar/cli/connect.ts';
 import type { TurnId } from '../../sidecar/protocol/ids.ts';
-import { round, type Workload } from '../workload.ts';
+import { round, wideTokens, type Workload } from '../workload.ts';
 
 const variants = ['told', 'felt', 'halved'] as const;
 /** Turns of one `turn/wait`, as many as it takes. */
@@ -59,7 +59,7 @@ async function runVariant(name: string, limit: RateLimit, agents: number): Promi
     const { wire } = sidecar;
     const { tlsUrl, caFile } = fixture;
     const place = { baseUrl: `${tlsUrl}/v1`, keyless: true, caFile };
-    await wire.call('provider/set', { name: 'bench', dialect: 'chat', ...place });
+    await wire.call('provider/set', { name: 'bench', dialect: 'chat', ...place, contextTokens: wideTokens });
     const halving = name === 'halved' ? halveLater(fixture, limit, agents) : null;
     const turns = await startAll(wire, agents);
     const done = await countDone(wire, turns);

@@ -276,7 +276,7 @@ export const helpText = [
   '  --store DIR        another store than $ROOST_STORE or the default one',
   '  --pretty           text for people instead of JSON Lines',
   '  --json-errors      errors on standard error as JSON',
-  '  --provider NAME=DIALECT,URL[,keyless][,api-key][,ca=FILE]   a place where models are (anthropic, chat, responses, scripted)',
+  '  --provider NAME=DIALECT,URL[,keyless][,api-key][,context=TOKENS][,ca=FILE]   a place where models are (anthropic, chat, responses, scripted)',
   '  --key KEY          names this command: asking twice with one key does it once',
   '',
   'Keys come from NAME_API_KEY and NAME_BASE_URL; $ROOST_MODEL names the model when --model does not.',

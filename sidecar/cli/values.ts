@@ -8,19 +8,21 @@ const dialects = ['anthropic', 'chat', 'responses', 'scripted'] as const satisfi
 
 const flags: ReadonlySet<string> = new Set(['keyless', 'api-key']);
 
-/** `NAME=DIALECT,URL[,keyless][,api-key][,ca=FILE]`. A file may not hold a comma. */
+/** `NAME=DIALECT,URL[,keyless][,api-key][,context=TOKENS][,ca=FILE]`. A file may not hold a comma. */
 export function parseProvider(text: string): ProviderSpec {
   const [, name, dialectName, baseUrl, rest = ''] = /^([^=,]+)=([^,]+),([^,]+)(,.*)?$/.exec(text) ?? [];
   if (name === undefined || dialectName === undefined || baseUrl === undefined) {
     throw new Failure(
       'usage',
-      `--provider ${text}: it must look like NAME=DIALECT,URL[,keyless][,api-key][,ca=FILE].`,
+      `--provider ${text}: it must look like NAME=DIALECT,URL[,keyless][,api-key][,context=TOKENS][,ca=FILE].`,
     );
   }
   const extras = rest.split(',').filter((extra) => extra !== '');
-  const unknown = extras.find((extra) => !flags.has(extra) && !extra.startsWith('ca='));
+  const isKnown = (extra: string): boolean => flags.has(extra) || /^ca=|^context=\d+$/.test(extra);
+  const unknown = extras.find((extra) => !isKnown(extra));
   if (unknown !== undefined) throw new Failure('usage', `--provider ${name}: "${unknown}" is not known.`);
   const ca = extras.find((extra) => extra.startsWith('ca='))?.slice('ca='.length);
+  const context = extras.find((extra) => extra.startsWith('context='))?.slice('context='.length);
   const dialect = oneOf(`--provider ${name}`, dialectName, dialects);
   if (dialect === null) throw new Failure('usage', `--provider ${name}: name a dialect.`);
   return {
@@ -30,6 +32,7 @@ export function parseProvider(text: string): ProviderSpec {
     ...(extras.includes('api-key') ? { keyHeader: 'api-key' } : {}),
     ...(extras.includes('keyless') ? { keyless: true } : {}),
     ...(ca === undefined ? {} : { caFile: ca }),
+    ...(context === undefined ? {} : { contextTokens: Number(context) }),
   };
 }
 

@@ -105,7 +105,8 @@ class Models implements Model {
     if (spec === undefined) return null;
     const scripted = spec.dialect === 'scripted';
     if (scripted) return { id: model, contextTokens: 200_000, outputTokens: 32_000, scripted };
-    return { id: model, ...this.sizes(spec, nameOf(model)), scripted };
+    const own = spec.contextTokens === undefined ? {} : { contextTokens: spec.contextTokens };
+    return { id: model, ...this.sizes(spec, nameOf(model)), ...own, scripted };
   }
 
   price(model: string): ModelPrice | null {

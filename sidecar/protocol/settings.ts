@@ -22,6 +22,8 @@ export interface ProviderSpec {
   readonly keyless?: boolean;
   /** PEM file of a certificate authority to trust besides the system's. */
   readonly caFile?: string;
+  /** Tokens that its models take, where a person knows better: of a server without a key 32,768 are assumed. */
+  readonly contextTokens?: number;
 }
 
 export interface ModelInfo {

@@ -152,6 +152,9 @@ const provider = v.pipe(
     keyHeader: v.exactOptional(v.picklist(['authorization', 'api-key'])),
     keyless: v.exactOptional(v.boolean()),
     caFile: v.exactOptional(name),
+    contextTokens: v.exactOptional(
+      v.pipe(count, v.minValue(limits.windowLeastTokens), v.maxValue(limits.windowMostTokens)),
+    ),
   }),
   v.check(
     ({ dialect, baseUrl }) => dialect === 'scripted' || /^https?:\/\/./.test(baseUrl),

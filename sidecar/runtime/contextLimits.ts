@@ -13,6 +13,9 @@ export const contextLimits = {
   bytesPerTokenShare: 0.9,
   /** Bytes of a conversation from which it is noted what its provider counted: shorter ones are nowhere near a limit. */
   anchorBytes: 16 * 1024,
+  /** Room that a person may say a model has: less holds no instructions, and no model takes more today. */
+  windowLeastTokens: 4_096,
+  windowMostTokens: 100_000_000,
   /** Room of a model of which nothing is known at all. */
   contextTokens: 128_000,
   /** Share of a context, without the answer, at which room is made; then at least `contextSlack` of it shall be free again. */

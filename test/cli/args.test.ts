@@ -130,6 +130,8 @@ test('providers and budgets', () => {
     keyless: true,
   });
   assert.deepEqual(parseProvider('f=anthropic,https://x,ca=/tmp/ca.pem').caFile, '/tmp/ca.pem');
+  assert.deepEqual(parseProvider('f=chat,http://x,context=131072').contextTokens, 131_072);
+  assert.throws(() => parseProvider('f=chat,http://x,context=much'), /"context=much" is not known/);
   assert.throws(() => parseProvider('nothing'), /must look like NAME=DIALECT,URL/);
   assert.throws(() => parseProvider('a=french,http://x'), /"french" is none of/);
   assert.throws(() => parseProvider('a=chat,http://x,fast'), /"fast" is not known/);

@@ -20,6 +20,15 @@ describe('what is known of models', () => {
       assert.ok(info !== null && info.contextTokens >= 32_768 && info.outputTokens >= 4_096, name);
     }
     assert.equal(model.info('nobody/x'), null);
+    const local = { name: 'mine', dialect: 'chat', baseUrl: 'http://127.0.0.1:9/v1', keyless: true } as const;
+    model.setProvider(local);
+    assert.equal(model.info('mine/x')?.contextTokens, 32_768);
+    model.setProvider({ ...local, contextTokens: 131_072 });
+    assert.equal(
+      model.info('mine/x')?.contextTokens,
+      131_072,
+      'what a person says goes before what is assumed',
+    );
     assert.equal(model.info('plain'), null);
   });
 

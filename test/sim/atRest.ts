@@ -240,7 +240,7 @@ function lastWords(sim: Sim, agent: Readonly<AgentRecord>): Wrong | null {
       (brief.includes('no usable answer') && sim.swarm.odds.emptyAnswer + sim.swarm.odds.oddStop > 0) ||
       (brief.startsWith('No result that fits its schema') && turn.schema !== 0) ||
       (brief.startsWith('The instructions, the tools and a single step') &&
-        sim.swarm.contextTokens * sim.swarm.contextTruth <= 20_000) ||
+        (sim.swarm.contextTokens * sim.swarm.contextTruth <= 20_000 || excuses?.has('rejected') === true)) ||
       brief.startsWith('The turn was ended after');
     if (expected !== true) return odd('nothing that happened explains it');
   }
