@@ -72,7 +72,10 @@ test('a server of the folder is trusted, listed, called and asked about; its sec
 
   const said = ended.stdout + connected.stdout + JSON.stringify(before);
   assert.ok(!said.includes(secret));
+  // It answers before it ends, and takes the files of its log away with it.
+  const { pid } = store;
   await store.lines('shutdown');
+  await until('the sidecar has ended', () => !isAlive(pid), 10_000);
   for (const name of fs.readdirSync(store.directory, { recursive: true, encoding: 'utf8' })) {
     const file = path.join(store.directory, name);
     if (fs.statSync(file).isFile()) assert.ok(!fs.readFileSync(file).includes(secret), name);
