@@ -264,6 +264,7 @@ export function onInterruptMore(step: Step, event: Extract<RuntimeEvent, { kind:
   const rows = step.store.range('agent.children', [parent], { after: event.after, limit: limits.slice });
   let { stopped } = event;
   const parents = [...others];
+  step.countAllNow();
   for (const row of rows) {
     const child = step.agent(row.id);
     if (interruptAgent(step, child)) stopped += 1;

@@ -13,32 +13,33 @@ import { limits } from './limits.ts';
 import type { Step } from './step.ts';
 
 /** A call has left its command running: from the commit on that says so it is looked after. */
-export function beginBackground(
+export function beginBackground(step: Step, call: CallRecord, background: Background): void {
+  addCommand(step, call, background, { state: 'running', told: 0 });
+}
+
+/** The turn was interrupted while its command went into the background: it is ended, also over a crash, untold. */
+export function refuseBackground(step: Step, call: CallRecord, background: Background): void {
+  addCommand(step, call, background, { state: 'stopping', told: 1 });
+}
+
+function addCommand(
   step: Step,
-  agent: AgentRecord,
   call: CallRecord,
   background: Background,
+  as: Pick<BackgroundRecord, 'state' | 'told'>,
 ): void {
   const row = {
-    agent: agent.id,
+    agent: call.agent,
     call: call.id,
     turn: call.turn,
     title: head(background.title, limits.askTitleChars),
-    state: 'running' as const,
     evidence: JSON.stringify(background.evidence),
     started: step.nowMs,
-    told: 0,
+    ...as,
   };
   const id = step.store.insert('background', row);
-  agent.commands += 1;
+  step.agent(call.agent).commands += 1;
   attend(step, { id, ...row });
-}
-
-/** The turn was interrupted while its command went into the background: it is ended at once. */
-export function refuseBackground(step: Step, call: CallRecord, background: Background): void {
-  const { tools } = step.rt;
-  const job = jobOf(step, step.agent(call.agent), call);
-  step.after(() => tools.attend(job, background.evidence, () => undefined)());
 }
 
 /** Lets the tools look after a command, and end it if that is what its row says. */

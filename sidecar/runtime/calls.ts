@@ -205,7 +205,7 @@ export function onCallEnd(step: Step, id: number, outcome: ToolOutcome): void {
   releaseCall(step, call);
   const { status, whole, background, ended } = outcome;
   if (ended !== undefined) heardEnd(step, agent, ended);
-  if (background !== undefined) beginBackground(step, agent, call, background);
+  if (background !== undefined) beginBackground(step, call, background);
   if (status === 'unknown') tellAgain(step, agent, call.id);
   const text = [outcome.text, ...recordAll(step, call, outcome)].join('\n');
   finishCall(step, agent, call, whole === undefined ? { status, text } : { status, text, whole });

@@ -122,6 +122,7 @@ export function onOrphansMore(step: Step, event: Extract<RuntimeEvent, { kind: '
   const rows = step.store.range('agent.children', [agent.id], { after: event.after, limit: limits.slice });
   const parents = [...event.parents];
   let { stopped } = event;
+  step.countAllNow();
   for (const row of rows) {
     const child = step.agent(row.id);
     if (!isOrphan(step.store, agent, child)) continue;

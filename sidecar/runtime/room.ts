@@ -129,10 +129,19 @@ function learnLimit(step: Step, agent: AgentRecord, saidTokens: number): void {
   learnDensity(step, model, { bytes: bytes + pinnedProfile(step, agent.profile).bytes, tokens: saidTokens });
 }
 
-/** Leaves the older half out without a summary, because none came. */
+/**
+ * No summary came: the older half is left out without one. What has room is left as it is, since a person only wished
+ * for a summary; so is what cannot be halved but fits. Only the provider's own refusal is believed more than that.
+ */
 export function trim(step: Step, agent: AgentRecord): Purpose {
-  return carryOut(step, agent, trimRoom(viewOf(step.store, agent.context), factsOf(step, agent), limits));
+  if (agent.tries === 0 && isRoomy(step, agent)) return goOn(step, agent, leftText);
+  const facts = factsOf(step, agent);
+  const room = trimRoom(viewOf(step.store, agent.context), facts, limits);
+  const fits = facts.tokens <= facts.mostTokens && agent.bytes <= facts.mostBytes;
+  return room.kind === 'never' && fits ? goOn(step, agent, leftText) : carryOut(step, agent, room);
 }
+
+const leftText = 'No summary could be made. There is room, so the conversation was left as it is.';
 
 /**
  * The provider does not take back reasoning of the conversation: it is left out from now on. False: none is sent, so

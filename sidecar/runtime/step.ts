@@ -216,7 +216,7 @@ export class Step {
   /** Takes a branch out of the tree, or puts it back: in one step, at any size. Its spend stays with those above. */
   setDetached(agent: AgentRecord, detached: 0 | 1): void {
     if (agent.detached === detached) return;
-    for (const held of [...this.agents.values()]) this.count(held);
+    this.countAllNow();
     const counted = branchOf(agent);
     const [before, after] = [counted, spendOf(counted)];
     const change = detached === 1 ? difference(before, after) : difference(after, before);
@@ -237,6 +237,16 @@ export class Step {
     if (held !== undefined) this.count(held);
   }
 
+  /** The same for every agent of this step: before counts of branches are read to decide whom to pass over. */
+  countAllNow(): void {
+    for (const held of [...this.agents.values()]) this.count(held);
+  }
+
+  /** A row that was read in a range, as this step has left it. */
+  asHeld(row: AgentRecord): AgentRecord {
+    return this.agents.get(row.id)?.row ?? row;
+  }
+
   /** Writes what an agent is now at once: for what others look up in the store within this step, such as its name. */
   writeNow(id: number): void {
     const held = this.agents.get(id);
@@ -245,7 +255,7 @@ export class Step {
 
   /** Writes every changed agent, and its share to every ancestor. */
   flush(): void {
-    for (const held of [...this.agents.values()]) this.count(held);
+    this.countAllNow();
     for (const held of this.agents.values()) this.write(held);
   }
 

@@ -65,6 +65,9 @@ export function onWalk(step: Step, chain: number): void {
 /** Visits at most a slice of agents. Returns whether that was all of the branch. */
 function walkOn(step: Step, walk: Walk): boolean {
   if (step.findAgent(walk.agent) === undefined) return true;
+  // Somebody may have been given work earlier in this step.
+  step.countAllNow();
+  const hasWork = (row: AgentRecord): boolean => isAtWork(step.asHeld(row));
   let at = positionOf(step, walk);
   for (let room = limits.slice; room > 0;) {
     const passes = walk.kind === 'close';
@@ -98,7 +101,7 @@ function positionOf(step: Step, walk: Walk): { readonly parent: number; readonly
     : { parent: last.parent, after: last.id };
 }
 
-const hasWork = (row: AgentRecord): boolean => row.bRunning + row.bWaiting > 0;
+const isAtWork = (row: AgentRecord): boolean => row.bRunning + row.bWaiting > 0;
 
 const words = { close: 'Closed by a person.', delete: 'Deleted by a person.', restore: '' } as const;
 

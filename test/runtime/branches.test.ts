@@ -43,6 +43,41 @@ function endings(world: World): number[] {
   return ends.map((entry) => entry.agent);
 }
 
+test('work that is given in the same step as a close, a deletion or a stop of the branch is ended with it', () => {
+  for (const kind of ['agent/close', 'agent/delete', 'agent/interrupt'] as const) {
+    const world = new World({
+      answer: (items) => {
+        const { user, results } = lastOf(items);
+        if (user !== 'lead' && user !== 'deep') return user === 'more' ? 'silent' : 'done';
+        const task = user === 'lead' ? 'deep' : 'leaf';
+        return results.length === 0 ? [['spawn_agent', { tasks: [{ task }] }]] : 'started';
+      },
+    });
+    const lead = world.start('lead');
+    world.run(10_000);
+    const leaf = agents(world).find((agent) => agent.task === 'leaf');
+    assert.equal(leaf?.phase, 'idle');
+    // Both come before the first is handled, as from two clients at once.
+    const reply = (answer: { readonly ok: boolean }): void => assert.ok(answer.ok);
+    const to = agentId(leaf.id);
+    world.host.post({
+      kind: 'agent/send',
+      params: { agent: to, text: 'more', delivery: 'queue', key: world.key() },
+      reply,
+    });
+    const stop = { agent: lead.agent, key: world.key() };
+    if (kind === 'agent/interrupt') world.host.post({ kind, params: { ...stop, branch: true }, reply });
+    else world.host.post({ kind, params: stop, reply });
+    world.run(10_000);
+    assert.deepEqual(
+      agents(world).map((agent) => agent.phase),
+      ['idle', 'idle', 'idle'],
+      kind,
+    );
+    healthy(world);
+  }
+});
+
 test('nothing starts under a closed agent, and what was at work below it is stopped', () => {
   const world = new World({
     answer: (items) => {

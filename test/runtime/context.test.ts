@@ -292,13 +292,35 @@ test('a child that is summarised tells its parent nothing, and a wait of the par
 });
 
 test('no summary comes out: after a few tries the oldest part is left out without one', () => {
+  // 25,000 tokens of messages, in a context of 30,000.
+  const answer: Answerer = (items) => (isWish(items) ? '' : 'heard');
+  const world = new World({ contextTokens: 30_000, answer });
+  const { agent } = world.start(kb(30));
+  world.run(1_000);
+  for (const text of [kb(30), kb(15), kb(1)]) {
+    world.call('agent/send', { agent: agentId(agent), text, delivery: 'queue', key: world.key() });
+    world.run(5_000);
+  }
+  const wishes = world.requests.filter((request) => isWish(itemsOf(request))).length;
+  assert.equal(wishes, limits.summaryTries);
+  assert.deepEqual(
+    contexts(world, agent).map(({ how }) => how),
+    ['trimmed'],
+  );
+  assert.equal(world.transcript(agent).at(-1), 'end done');
+  assert.deepEqual(world.bugs, []);
+});
+
+test('a person wishes for a summary and none comes out: where there is room nothing is left out', () => {
   const { world, agent } = talked((items) => (isWish(items) ? '' : kb(30)));
   const { turn } = compact(world, agent);
   world.run(5_000);
   const wishes = world.requests.filter((request) => isWish(itemsOf(request))).length;
   assert.equal(wishes, limits.summaryTries);
-  assert.equal(contexts(world, agent)[0]?.how, 'trimmed');
-  assert.equal(world.open.reads.turn(turn ?? 0)?.outcome, 'done');
+  assert.deepEqual(contexts(world, agent), []);
+  const ended = world.open.reads.turn(turn ?? 0);
+  assert.equal(ended?.outcome, 'done');
+  assert.match(ended?.text ?? '', /No summary could be made.*left as it is/);
   assert.deepEqual(world.bugs, []);
 });
 

@@ -162,11 +162,13 @@ function saidLast(sim: Sim, turn: Readonly<TurnRecord>): string {
   return body.kind === 'answer' ? textOf(body.blocks) : '';
 }
 
-/** Who may hear the words of an agent: its parent, and above a conductor, which passes them on, its parent too. */
+/** Who may hear the words of an agent: its parent, and above a conductor or its fork, which pass them on, their parents. */
 function tellers(sim: Sim, id: number): readonly number[] {
   const parent = sim.disk.row('agent', sim.disk.row('agent', id)?.parent ?? 0);
   if (parent === undefined) return [];
-  return parent.task.startsWith('Fan-out over') ? [parent.id, ...tellers(sim, parent.id)] : [parent.id];
+  if (!parent.task.startsWith('Fan-out over')) return [parent.id];
+  const forks = sim.disk.rows('agent').filter(({ forkAgent }) => forkAgent === parent.id);
+  return [parent, ...forks].flatMap((each) => [each.id, ...tellers(sim, each.id)]);
 }
 
 function heardOnce(sim: Sim, agent: Readonly<AgentRecord>, entries: readonly EntryBody[]): Wrong | null {

@@ -206,8 +206,10 @@ export class FakeModel implements Model {
     }
     if (chance.hits(odds.oddStop)) {
       const stop = chance.hits(0.5) ? 'length' : 'pause';
-      if (isWish(items.at(-1))) this.#sim.contexts.summarised(request, 'half \uFFFD');
-      return { kind: 'answer', blocks: [{ kind: 'text', text: 'half \uD800' }], stop, usage };
+      // A summary that was cut begins with what matters most: where the conversation stands.
+      const begun = isWish(items.at(-1)) ? `${summaryOf(standing(items.slice(0, -1)))}\n` : '';
+      if (begun !== '') this.#sim.contexts.summarised(request, `${begun}half \uFFFD`);
+      return { kind: 'answer', blocks: [{ kind: 'text', text: `${begun}half \uD800` }], stop, usage };
     }
     if (isWish(items.at(-1))) {
       const text = summaryOf(standing(items.slice(0, -1)));
