@@ -162,11 +162,17 @@ function saidLast(sim: Sim, turn: Readonly<TurnRecord>): string {
   return body.kind === 'answer' ? textOf(body.blocks) : '';
 }
 
+/** A fork of one goes on as one. */
+function isConductor(sim: Sim, agent: Readonly<AgentRecord>): boolean {
+  const source = sim.disk.row('agent', agent.forkAgent);
+  return agent.task.startsWith('Fan-out over') || (source !== undefined && isConductor(sim, source));
+}
+
 /** Who may hear the words of an agent: its parent, and above a conductor or its fork, which pass them on, their parents. */
 function tellers(sim: Sim, id: number): readonly number[] {
   const parent = sim.disk.row('agent', sim.disk.row('agent', id)?.parent ?? 0);
   if (parent === undefined) return [];
-  if (!parent.task.startsWith('Fan-out over')) return [parent.id];
+  if (!isConductor(sim, parent)) return [parent.id];
   const forks = sim.disk.rows('agent').filter(({ forkAgent }) => forkAgent === parent.id);
   return [parent, ...forks].flatMap((each) => [each.id, ...tellers(sim, each.id)]);
 }

@@ -10,7 +10,7 @@ import type { ContextView, EntryBody } from '../../sidecar/protocol/entry.ts';
 import { bodyIn, lineIn } from './lines.ts';
 import { nameOf } from './checks.ts';
 import { roomOf, tokensOf } from './fakeModel.ts';
-import { isWish } from './script.ts';
+import { isWish, type Standing } from './script.ts';
 import type { Sim } from './sim.ts';
 
 interface Entry {
@@ -18,6 +18,7 @@ interface Entry {
   readonly body: EntryBody;
 }
 
+const trimmed = 'No summary could be made of the older part';
 const whole: ContextView = { from: 0, kept: [], summary: 0, elided: 0, cutTo: 0, cutBytes: 0, plain: 0 };
 
 export class Contexts {
@@ -26,6 +27,8 @@ export class Contexts {
   readonly #bodies = new Map<number, EntryBody>();
   /** The newest summary that the model gave an agent, and the newest entry that it was made from. */
   #covered = 0;
+  /** The round of its task that each agent was last answered in. */
+  readonly #rounds = new Map<number, { readonly name: string; readonly round: number }>();
   readonly #summaries = new Map<number, { readonly text: string; readonly head: number }>();
 
   constructor(sim: Sim) {
@@ -40,6 +43,19 @@ export class Contexts {
 
   summarised(request: ModelRequest, text: string): void {
     this.#summaries.set(request.agent, { text, head: this.#covered });
+  }
+
+  /**
+   * Where the conversation stands, also when its oldest part was left out without a summary: a model that has read
+   * `history` does not begin its task again, and agents that start theirs again and again never come to rest.
+   */
+  remembered(agent: number, at: Standing, items: readonly Item[]): Standing {
+    const known = this.#rounds.get(agent);
+    const isTrimmed = items.some((item) => item.kind === 'user' && item.text.includes(trimmed));
+    const isSame = known !== undefined && known.name === at.task?.name;
+    const round = isTrimmed && isSame ? Math.max(at.round, known.round + 1) : at.round;
+    if (at.task !== null) this.#rounds.set(agent, { name: at.task.name, round });
+    return { ...at, round };
   }
 
   /** The conversation of a request that is in flight. */
