@@ -216,7 +216,11 @@ export class FakeModel implements Model {
       this.#sim.contexts.summarised(request, text);
       return { kind: 'answer', blocks: [{ kind: 'text', text }], stop: 'end', usage };
     }
-    const said = say(seed, swarm.habits, this.#sim.contexts.remembered(request.agent, standing(items), items));
+    const said = say(
+      seed,
+      swarm.habits,
+      this.#sim.contexts.remembered(request.agent, standing(items), items),
+    );
     return { kind: 'answer', blocks: this.#blocks(request, said), stop: stopOf(said), usage };
   }
 
