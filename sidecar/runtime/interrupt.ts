@@ -61,7 +61,7 @@ function giveUpAttempt(step: Step, agent: AgentRecord): void {
   const { rt } = step;
   if (agent.phase !== 'asking') return;
   const asking = rt.asking.get(agent.id);
-  settle(step, agent, { model: asking?.model ?? agent.model, usage: null });
+  settle(step, agent, { model: asking?.model ?? agent.model, used: null });
   // One of the last process that recovery has not taken up holds no slot of this one.
   if (asking?.attempt !== agent.attempts) return;
   comesBack(step, asking.pool);

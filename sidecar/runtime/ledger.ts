@@ -6,6 +6,7 @@
 
 import { costOf, type Reservation } from '../core/budget.ts';
 import type { AgentRecord } from '../core/rows.ts';
+import type { ModelPrice } from '../protocol/cost.ts';
 import type { Usage } from '../protocol/entry.ts';
 import { limits } from './limits.ts';
 import { goOnPurging } from './chains.ts';
@@ -30,17 +31,18 @@ function hold(step: Step, agent: AgentRecord, microUsd: number, tokens: number):
   step.countNow(agent.id);
 }
 
-/** What an attempt came to: the model that was asked, and what it used; null: nobody knows. */
+/** What an attempt came to: the model that was asked, and what it used at which price; null: nobody knows. */
 export interface Spent {
   readonly model: string;
-  readonly usage: Usage | null;
+  readonly used: { readonly usage: Usage; readonly price: ModelPrice | null } | null;
 }
 
 /** Settles the attempt in flight: what was held is free, what was used is spent. A lost attempt costs what was held (DESIGN §8). */
-export function settle(step: Step, agent: AgentRecord, { model, usage }: Spent): void {
+export function settle(step: Step, agent: AgentRecord, { model, used }: Spent): void {
   const { heldMicroUsd, heldTokens } = agent;
-  const price = step.rt.model.price(model);
-  const microUsd = usage === null ? heldMicroUsd : price === null ? 0 : costOf(usage, price);
+  const usage = used?.usage ?? null;
+  // At the price that it was held at: one that is raised while a request is in flight must not break a budget (I7).
+  const microUsd = used === null ? heldMicroUsd : used.price === null ? 0 : costOf(used.usage, used.price);
   const row = {
     agent: agent.id,
     root: agent.root,

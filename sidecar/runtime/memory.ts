@@ -25,6 +25,7 @@ import type {
   Trees,
 } from '../ports.ts';
 import type { TurnLine } from '../protocol/branchFile.ts';
+import type { ModelPrice } from '../protocol/cost.ts';
 import type { BranchDone, Params, Result } from '../protocol/methods.ts';
 import type { Reply, RuntimeEvent } from './event.ts';
 
@@ -100,6 +101,8 @@ export interface Said {
 export interface Asking {
   readonly attempt: number;
   readonly model: string;
+  /** What its cost was held at; null: nobody knows one. */
+  readonly price: ModelPrice | null;
   readonly cancel: Cancel;
   /** The pool that it was counted in: its key, and with it its pool, may change meanwhile. */
   readonly pool: ModelPool;

@@ -117,7 +117,7 @@ function recovered(step: Step): void {
 
 /** A request without an answer is asked again, as a second attempt; what it may have cost counts. */
 function recoverAttempt(step: Step, agent: AgentRecord): void {
-  settle(step, agent, { model: agent.model, usage: null });
+  settle(step, agent, { model: agent.model, used: null });
   if (tooOften(step, agent)) return;
   resume(step, agent);
   startRound(step, agent);

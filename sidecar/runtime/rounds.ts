@@ -45,11 +45,12 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   if (purpose.kind === 'ended') return;
   const answer = answerTokens(step, agent.model);
   const outputTokens = purpose.kind === 'summary' ? Math.min(limits.summaryTokens, answer) : answer;
+  const price = rt.model.price(agent.model);
   const held = reserve(step.lineage(agent.id), {
     input: requestTokens(step, agent),
     outputTokens,
     outputFloor: Math.min(limits.outputTokensFloor, outputTokens),
-    price: rt.model.price(agent.model),
+    price,
     nowMs: step.nowMs,
   });
   if (held.kind !== 'held') return cannotPay(step, agent, held);
@@ -68,19 +69,22 @@ export function startAttempt(step: Step, agent: AgentRecord): void {
   };
   const pool = poolOf(step, agent);
   const ticket = leave(step, agent, pool);
-  step.after(() => ask(rt, request, { pool, ticket, tail: instead?.tail ?? 0 }));
+  step.after(() => ask(rt, request, { price, pool, ticket, tail: instead?.tail ?? 0 }));
 }
 
-function ask(rt: Runtime, request: ModelRequest, asked: Pick<Asking, 'pool' | 'ticket' | 'tail'>): void {
+function ask(
+  rt: Runtime,
+  request: ModelRequest,
+  asked: Pick<Asking, 'price' | 'pool' | 'ticket' | 'tail'>,
+): void {
   const { agent, attempt, model } = request;
-  const { pool, ticket, tail } = asked;
   const cancel = rt.model.ask(request, (event) => {
     if (event.kind === 'end') rt.post({ kind: 'modelEnd', agent, attempt, outcome: event.outcome });
-    else if (event.kind === 'limits') hearLimits(rt, pool, { ...event, ticket });
+    else if (event.kind === 'limits') hearLimits(rt, asked.pool, { ...event, ticket: asked.ticket });
     else if (event.kind === 'text') hearSaid(rt, agent, { text: event.text, thinking: '' });
     else hearSaid(rt, agent, { text: '', thinking: event.text });
   });
-  rt.asking.set(agent, { attempt, model, cancel, pool, ticket, tail, said: null });
+  rt.asking.set(agent, { attempt, model, cancel, ...asked, said: null });
 }
 
 /** Tells and keeps a piece of an answer. The pieces are the model's own strings; joined here they are not copied. */
@@ -148,14 +152,14 @@ export function onModelEnd(
   agent.crashes = 0;
   if (outcome.kind === 'answer') {
     if (ticket !== undefined) paceAnswered(step, pool, ticket, outcome.usage.output);
-    settle(step, agent, { model, usage: outcome.usage });
+    settle(step, agent, { model, used: { usage: outcome.usage, price: asking?.price ?? null } });
     if (isCompacting(agent)) onSummary(step, agent, { model, tail: asking?.tail ?? 0, ...outcome });
     else onAnswer(step, agent, { attempt, model, ...outcome });
     return;
   }
   const nothing: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const isCut = outcome.kind === 'cut' && outcome.receivedBytes > 0;
-  settle(step, agent, { model, usage: isCut ? null : nothing });
+  settle(step, agent, { model, used: isCut ? null : { usage: nothing, price: null } });
   if (outcome.kind !== 'refused') return onLoss(step, agent, outcome);
   // The pool's business: the agent waits with all others, and is not the one that counts.
   const { retryAtMs } = outcome;

@@ -83,6 +83,21 @@ test('one price answers all who wait for it, whoever set it', () => {
   assert.equal(world.requests.length, 6);
 });
 
+test('a request in flight is settled at the price that it was held at: a raise meanwhile breaks no budget', () => {
+  const world = new World({ answer: () => 'done' });
+  world.keys.add('unpriced');
+  const model = 'unpriced/m';
+  const [input, output] = [3 * usd, 15 * usd];
+  world.call('model/price', { model, price: { input, output } });
+  const { agent } = world.start('task', { model, budget: { microUsd: usd } });
+  assert.equal(world.open.store.get('agent', agent)?.phase, 'asking');
+  world.call('model/price', { model, price: { input: input * 10_000, output: output * 10_000 } });
+  world.run(1_000);
+  const spent = world.open.reads.budget(agent)?.spent.microUsd ?? 0;
+  assert.equal(world.open.reads.agent(agent)?.outcome, 'done');
+  assert.ok(spent > 0 && spent <= usd, `${spent} of ${usd} micro-dollars`);
+});
+
 test('a profile gets the model that the person set for it: before the parent’s, after what is asked for', () => {
   const world = new World({
     answer: (items) =>

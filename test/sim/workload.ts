@@ -306,9 +306,9 @@ export class Workload {
   /** A person says what the model costs, or that the table knows it better. */
   #price(): void {
     const { chance } = this.#sim;
-    const price = chance.pick([null, { input: 0, output: 0 }, { input: 3_000_000, output: 9_000_000 }]);
-    // What is in flight then was reserved at another price, and costs what it costs.
-    for (const { id } of this.#sim.disk.rows('agent')) this.lowered.add(id);
+    const [input, output] = [3_000_000, 9_000_000];
+    const dear = { input: input * 10, output: output * 10 };
+    const price = chance.pick([null, { input: 0, output: 0 }, { input, output }, dear]);
     this.#call('model/price', { model: 'sim/model', price });
   }
 
