@@ -10,6 +10,7 @@ import type { EditorHandlers } from './wire.ts';
 import { describe } from './log.ts';
 import type { Log } from './log.ts';
 import type { Paths } from './paths.ts';
+import { renaming } from './renaming.ts';
 import type { Secrets } from './secrets.ts';
 
 export interface EditorParts {
@@ -28,6 +29,7 @@ export function editorServices(parts: EditorParts): EditorHandlers {
     },
     'editor/applyEdit': (params) => applyEdit(parts, params),
     ...languageServices(parts.paths),
+    'editor/rename': (asked) => renaming(parts.paths, asked),
     'editor/secret': async ({ provider }) => {
       try {
         const key = await parts.secrets.key(provider);

@@ -94,17 +94,18 @@ async function spokenOf(uri: vscode.Uri): Promise<void> {
   }
 }
 
-/** A document that is opened starts its server, and until that is up nobody answers. Nor does anybody for a plain text. */
-async function namedSymbols(uri: vscode.Uri): Promise<void> {
+/** A document that is opened starts its server, and until that is up nobody answers. Nor does anybody for a plain text: false. */
+export async function namedSymbols(uri: vscode.Uri): Promise<boolean> {
   const end = performance.now() + limits.languageStartMs;
   do {
     const symbols: unknown = await vscode.commands.executeCommand(
       'vscode.executeDocumentSymbolProvider',
       uri,
     );
-    if (Array.isArray(symbols) && symbols.length > 0) return;
+    if (Array.isArray(symbols) && symbols.length > 0) return true;
     await sleep(limits.diagnosticsLookMs);
   } while (performance.now() < end);
+  return false;
 }
 
 function diagnosticOf(paths: Paths, uri: vscode.Uri, found: vscode.Diagnostic): Diagnostic {
@@ -134,7 +135,7 @@ function severityOf(severity: vscode.DiagnosticSeverity): Severity {
   }
 }
 
-const rangeOf = ({ start, end }: vscode.Range): Range => ({
+export const rangeOf = ({ start, end }: vscode.Range): Range => ({
   start: { line: start.line, character: start.character },
   end: { line: end.line, character: end.character },
 });

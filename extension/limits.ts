@@ -50,6 +50,8 @@ export const limits = {
   diagnosticsCalmMs: 300,
   /** How long a language server may take to start; that of TypeScript takes two seconds on two busy cores. */
   languageStartMs: 10_000,
+  /** How often a server is asked for a rename until it knows all texts that change as the editor has them; the second time is enough. */
+  renameAsks: 3,
   /** How often it is looked whether they are up, or quiet. */
   diagnosticsLookMs: 50,
   /** Pause in typing before a quick pick asks again. */

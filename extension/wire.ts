@@ -66,6 +66,9 @@ function serveEditor(wire: MessageConnection, editor: EditorHandlers): void {
   wire.onRequest('editor/locations', (params: EditorMethods['editor/locations']['params']) =>
     editor['editor/locations'](params),
   );
+  wire.onRequest('editor/rename', (params: EditorMethods['editor/rename']['params']) =>
+    editor['editor/rename'](params),
+  );
   wire.onRequest('editor/secret', (params: EditorMethods['editor/secret']['params']) =>
     editor['editor/secret'](params),
   );

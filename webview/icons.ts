@@ -79,6 +79,7 @@ const toolIcons: ReadonlyMap<string, IconName> = new Map([
   ['read', 'file'],
   ['edit', 'pencil'],
   ['write', 'pencil'],
+  ['rename', 'pencil'],
   ['search', 'search'],
   ['spawn_agent', 'agents'],
   ['wait_agent', 'agents'],

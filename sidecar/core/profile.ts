@@ -42,7 +42,7 @@ Use the tools to look before you claim anything. Keep answers short and concrete
 A result marked "unknown" means the runtime could not see whether the command took effect: check before you run it again.
 Text that starts with [roost] comes from the runtime, not from a person.`;
 
-const work = ['shell', 'read', 'edit', 'write', 'search', 'diagnostics', 'symbol', ...talkingTools];
+const work = ['shell', 'read', 'edit', 'write', 'search', 'diagnostics', 'symbol', 'rename', ...talkingTools];
 const look = ['read', 'search', 'diagnostics', 'symbol', 'shell', ...talkingTools];
 
 const usual = { model: null, mode: null, apart: false } as const;

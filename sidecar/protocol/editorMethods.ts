@@ -2,7 +2,7 @@
 // of the wire, with the same rules (methods.ts).
 
 import type { LmEnding, LmMessage, LmTool } from './editorModel.ts';
-import type { Diagnostics, Locations, Position, Seek } from './language.ts';
+import type { Diagnostics, Locations, Position, Renaming, Seek } from './language.ts';
 
 /** What an editor can be asked to do; a client names what it offers in `hello`. */
 export type EditorAbility = 'buffers' | 'secrets' | 'reveal' | 'languages';
@@ -32,6 +32,18 @@ export interface EditorMethods {
       readonly most: number;
     };
     result: Locations;
+  };
+  /** What renaming the name at a position would change, in at most so many places; more is refused. Changes nothing. */
+  'editor/rename': {
+    params: {
+      readonly path: string;
+      readonly position: Position;
+      /** The text that the position is of, as `FileEdits.text` names it; another one answers *stale*. */
+      readonly text: string;
+      readonly newName: string;
+      readonly most: number;
+    };
+    result: Renaming;
   };
   /** A provider's key and where it is valid; null when this client has none. Never stored (DESIGN §13). */
   'editor/secret': {

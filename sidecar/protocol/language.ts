@@ -47,3 +47,36 @@ export interface Locations {
   readonly locations: readonly CodeLocation[];
   readonly more: number;
 }
+
+/** Puts `newText` in the place of what stands in the range. */
+export interface TextEdit {
+  readonly range: Range;
+  readonly newText: string;
+}
+
+/** The edits of one file; as LSP's TextDocumentEdit, with the text itself named instead of a version of it. */
+export interface FileEdits {
+  readonly path: string;
+  /** SHA-256 (hex) of the text that the ranges are of, as UTF-8, without a byte order mark, line ends as `\n`. */
+  readonly text: string;
+  readonly edits: readonly TextEdit[];
+}
+
+/** What a rename would change. The editor itself changes nothing. */
+export type Renaming =
+  | {
+      readonly kind: 'edit';
+      /** The name that the server renames, which may be another one than stands at the position; null: it does not say. */
+      readonly renames: string | null;
+      readonly documentChanges: readonly FileEdits[];
+      /** What the server wants besides edits of files: files made, moved or removed. Only counted. */
+      readonly fileOperations: number;
+    }
+  /** The editor's text of the file is not the one that the position is of. */
+  | { readonly kind: 'stale' }
+  | {
+      readonly kind: 'refused';
+      /** No language server knows this file; else one does, and `message` is why it does not rename here. */
+      readonly unknown: boolean;
+      readonly message: string;
+    };

@@ -9,7 +9,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Diagnostics, Locations } from '../protocol/language.ts';
+import type { Diagnostics, Locations, Renaming } from '../protocol/language.ts';
 import type { EditorAbility, EditorMethods } from '../protocol/editorMethods.ts';
 import type { Clients } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
@@ -36,6 +36,7 @@ const abilityFor = {
   'editor/applyEdit': 'buffers',
   'editor/diagnostics': 'languages',
   'editor/locations': 'languages',
+  'editor/rename': 'languages',
 } as const;
 
 export interface EditorsOptions {
@@ -51,6 +52,7 @@ export interface EditorsOptions {
 export interface Languages {
   diagnostics(file: string, most: number): Promise<Diagnostics | null>;
   locations(at: EditorMethods['editor/locations']['params']): Promise<Locations | null>;
+  rename(at: EditorMethods['editor/rename']['params']): Promise<Renaming | null>;
 }
 
 export class Editors implements Clients, Buffers, Languages {
@@ -105,6 +107,10 @@ export class Editors implements Clients, Buffers, Languages {
 
   locations(at: EditorMethods['editor/locations']['params']): Promise<Locations | null> {
     return this.#askInTurn('editor/locations', at, () => true);
+  }
+
+  rename(at: EditorMethods['editor/rename']['params']): Promise<Renaming | null> {
+    return this.#askInTurn('editor/rename', at, () => true);
   }
 
   secret(

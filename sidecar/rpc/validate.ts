@@ -372,6 +372,22 @@ export const editorResults: EditorResults = {
     locations: v.array(v.strictObject({ path: v.string(), range: codeRange, text: v.nullable(v.string()) })),
     more: count,
   }),
+  'editor/rename': v.variant('kind', [
+    v.strictObject({
+      kind: v.literal('edit'),
+      renames: v.nullable(v.string()),
+      documentChanges: v.array(
+        v.strictObject({
+          path: v.string(),
+          text: v.string(),
+          edits: v.array(v.strictObject({ range: codeRange, newText: v.string() })),
+        }),
+      ),
+      fileOperations: count,
+    }),
+    v.strictObject({ kind: v.literal('stale') }),
+    v.strictObject({ kind: v.literal('refused'), unknown: v.boolean(), message: v.string() }),
+  ]),
   'editor/secret': v.strictObject({
     key: v.nullable(v.pipe(v.string(), v.maxLength(limits.nameChars))),
     baseUrl: v.exactOptional(name),

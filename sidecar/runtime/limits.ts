@@ -631,6 +631,15 @@ export const limits = {
   /** Errors and warnings, and places of a name, that one answer shows; the rest is a count. As many fit 8 KB. */
   diagnosticsShown: 50,
   locationsShown: 50,
+  /** Places and files that one rename changes: its splices are committed as a whole before it begins. More is refused. */
+  renameEdits: 1_000,
+  renameFiles: 200,
+  /** Names in a message about a rename, and bytes of its diff that the model is told; the rest is counted, or cut. */
+  renameNamed: 20,
+  renameEchoBytes: 6 * 1024,
+  /** How often an editor is asked whose text is older than the file, and the pause: its news of files come after 0.1 s. */
+  renameAsks: 3,
+  renameAgainMs: 300,
   /** Matching lines of one search, and how long it may take; then what was found is told, and that it is not all. */
   searchMatches: 200,
   searchMs: 20_000,

@@ -1,7 +1,6 @@
 // The tools `diagnostics` and `symbol`: what the person's own language servers say, asked through the editor window
 // that has the folder open. Nothing is started for it; without a window the agent is told what else to do.
-//
-// Models are bad at counting characters, so a position is a line and the name that stands on it.
+// Not here: what they would change (rename.ts).
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,6 +11,7 @@ import type {
   Diagnostics,
   Locations,
   Position,
+  Renaming,
   Seek,
   Severity,
 } from '../protocol/language.ts';
@@ -21,6 +21,7 @@ import type { Worktrees } from '../workspace/worktree.ts';
 import { fieldsOf } from './fields.ts';
 import { locate } from './locate.ts';
 import type { Located } from './locate.ts';
+import { positionIn } from './position.ts';
 import { failure, refuse, schemaOf } from './tool.ts';
 import type { Tool } from './tool.ts';
 
@@ -34,12 +35,21 @@ export interface Languages {
     readonly find: Seek;
     readonly most: number;
   }): Promise<Locations | null>;
+  /** What a rename would change; nothing is changed (rename.ts). */
+  rename(at: {
+    readonly path: string;
+    readonly position: Position;
+    readonly text: string;
+    readonly newName: string;
+    readonly most: number;
+  }): Promise<Renaming | null>;
 }
 
 /** For a process without editors. */
 export const noLanguages: Languages = {
   diagnostics: () => Promise.resolve(null),
   locations: () => Promise.resolve(null),
+  rename: () => Promise.resolve(null),
 };
 
 export interface LanguageOptions {
@@ -175,7 +185,7 @@ async function symbol(
   return { status: 'ok', text: [...lines, ...moreLine(said.more)].join('\n') };
 }
 
-/** Where the name stands on its line, as a whole word if it does; a string says why it is not found. */
+/** Lines are counted as `read` shows them: in the unsaved text where there is one. */
 async function positionOf(
   buffers: Buffers,
   located: Located,
@@ -184,15 +194,7 @@ async function positionOf(
   const unsaved = await buffers.readText(located.read);
   const text = unsaved ?? (await readFile(located.read, 'utf8').catch(() => null));
   if (text === null) return `${located.label} cannot be read.`;
-  const found = text.split(/\r\n|\r|\n/)[line - 1];
-  if (found === undefined) return `${located.label} has no line ${line}.`;
-  const isWord = (at: number): boolean =>
-    !/[\p{L}\p{N}_$]/u.test(found[at - 1] ?? ' ') && !/[\p{L}\p{N}_$]/u.test(found[at + name.length] ?? ' ');
-  let at = found.indexOf(name);
-  const first = at;
-  while (at >= 0 && !isWord(at)) at = found.indexOf(name, at + 1);
-  if (first < 0) return `line ${line} of ${located.label} has no "${name}": ${found.trim().slice(0, 200)}`;
-  return { line: line - 1, character: at < 0 ? first : at };
+  return positionIn(text, { label: located.label, line, symbol: name });
 }
 
 const severities: Readonly<Record<Severity, string>> = { 1: 'error', 2: 'warning', 3: 'info', 4: 'hint' };

@@ -20,6 +20,7 @@ import { createEdit, createWrite } from './edit.ts';
 import { createLanguageTools, noLanguages } from './language.ts';
 import type { Languages } from './language.ts';
 import { createRead } from './read.ts';
+import { createRename } from './rename.ts';
 import { createSearch } from './search.ts';
 import { commandsOf, createShell } from './shell.ts';
 import { attend } from './shellBackground.ts';
@@ -65,6 +66,7 @@ export interface ToolsHandle extends Tools {
 export function createTools(options: ToolsOptions): ToolsHandle {
   const { buffers, locks, worktrees, checkpoints, witness, redacted = (text: string) => text } = options;
   const { wrote } = witness;
+  const { languages = noLanguages } = options;
   const commands = commandsOf(options);
   const runner = { commands, environment: options.environment };
   const backgrounds = createBackgrounds(commands);
@@ -76,7 +78,8 @@ export function createTools(options: ToolsOptions): ToolsHandle {
     createWrite({ buffers, worktrees, locks, wrote, runner }),
     createSearch({ worktrees, ripgrep: options.ripgrep }),
     createSkill(),
-    ...createLanguageTools({ languages: options.languages ?? noLanguages, buffers, worktrees }),
+    ...createLanguageTools({ languages, buffers, worktrees }),
+    createRename({ languages, buffers, worktrees, locks, wrote, runner }),
   ];
   const byName = new Map(tools.map((tool) => [tool.spec.name, tool]));
   const { servers } = options;

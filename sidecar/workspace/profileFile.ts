@@ -89,6 +89,7 @@ const counterparts: Readonly<Record<string, readonly string[]>> = {
   problems: ['diagnostics'],
   usages: ['symbol'],
   lsp: ['diagnostics', 'symbol'],
+  renamesymbol: ['rename'],
   task: delegatingTools,
   agent: delegatingTools,
   'custom-agent': delegatingTools,
@@ -148,7 +149,9 @@ function isolationOf(fields: JsonObject, tools: readonly string[] | null, notes:
   if (found !== undefined) return found;
   if (named !== null) notes.push(`isolation "${head(named, 40)}" is not one of ${isolations.join(', ')}`);
   if (textIn(fields, 'permissionMode') === 'plan') return 'readonly';
-  return tools?.some((tool) => ['shell', 'edit', 'write'].includes(tool)) === false ? 'readonly' : 'shared';
+  return tools?.some((tool) => ['shell', 'edit', 'write', 'rename'].includes(tool)) === false
+    ? 'readonly'
+    : 'shared';
 }
 
 function modelOf(fields: JsonObject, notes: string[]): string | null {

@@ -27,6 +27,7 @@ type Unasked = 'editor/readText' | 'editor/applyEdit' | 'editor/secret';
 /** A window that lends no models of its editor, and whose language servers say nothing. */
 export const noModels: Omit<EditorHandlers, Unasked> = {
   'editor/diagnostics': () => Promise.resolve({ diagnostics: [], more: 0, unseen: false }),
+  'editor/rename': () => Promise.resolve({ kind: 'refused' as const, unknown: true, message: '' }),
   'editor/locations': () => Promise.resolve({ locations: [], more: 0 }),
   'editor/modelPage': () => Promise.resolve({}),
   'editor/modelAsk': () => Promise.resolve({ kind: 'error', code: 'NoPermissions', message: 'none' }),

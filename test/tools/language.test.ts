@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Diagnostic, Diagnostics, Position } from '../../sidecar/protocol/language.ts';
 import { limits } from '../../sidecar/runtime/limits.ts';
+import { noLanguages } from '../../sidecar/tools/language.ts';
 import type { Languages } from '../../sidecar/tools/language.ts';
 import { createRepository } from '../workspace/repository.ts';
 import { createPlace } from './place.ts';
@@ -17,6 +18,7 @@ function languages(workspace: () => string, asked: unknown[] = []): Languages {
     return { path: path.join(workspace(), 'a.ts'), range, severity: 1, message, source: 'ts', code: '2322' };
   };
   return {
+    ...noLanguages,
     diagnostics: (file, most) => {
       asked.push([file, most]);
       return Promise.resolve({ diagnostics: [found('Type\nis wrong')], more: 2, unseen: false });
@@ -46,7 +48,7 @@ test('diagnostics of a file, in lines that name the place, the server and the co
 test('that a file is not checked at all is never told as free of errors', async () => {
   let unseen = true;
   const said = (): Promise<Diagnostics> => Promise.resolve({ diagnostics: [], more: 0, unseen });
-  const place = createPlace({ languages: { diagnostics: said, locations: () => Promise.resolve(null) } });
+  const place = createPlace({ languages: { ...noLanguages, diagnostics: said } });
   writeFileSync(path.join(place.workspace, 'a.ts'), 'x');
   assert.match((await place.call('diagnostics', { path: 'a.ts' })).text, /in no tab.*with shell to be sure/);
   unseen = false;

@@ -70,7 +70,7 @@ export function editLines(item: CallItem): readonly DiffLine[] | null {
 
 /** Tools whose `path` is a file that can be opened. */
 export function opensFile(tool: string): boolean {
-  return tool === 'read' || tool === 'edit' || tool === 'write';
+  return ['read', 'edit', 'write', 'rename'].includes(tool);
 }
 
 /** The input laid out for reading; what cannot be parsed stays as the model wrote it. */

@@ -1,0 +1,113 @@
+// What agents do with the editor's help, and what a person sees of it: a rename by the window's own language server.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { after, before } from 'node:test';
+import { root } from '../support/tool.ts';
+import { chapters } from './chapters.ts';
+import { startVSCode } from './harness.ts';
+import type { VSCode } from './harness.ts';
+import { makeSample } from './sample.ts';
+import { makeVsix } from './vsix.ts';
+import { openWorkbench } from './workbench.ts';
+import type { Workbench } from './workbench.ts';
+
+let vscode: VSCode;
+let workbench: Workbench;
+const chapter = chapters(() => workbench.shot('failed-hands'));
+
+const uses =
+  "import { greeting } from './greeting';\n\n// 🐟 greeting is a word here\nexport const both = [greeting('a'), greeting('b')];\n";
+
+before(async () => {
+  vscode = await startVSCode({
+    vsix: [await makeVsix()],
+    workspace: (folder) => {
+      makeSample(folder);
+      // Nothing to trust first.
+      rmSync(path.join(folder, 'AGENTS.md'));
+      writeFileSync(path.join(folder, 'src/uses.ts'), uses);
+      // Without it the server knows of files in tabs alone.
+      writeFileSync(path.join(folder, 'tsconfig.json'), '{ "include": ["src"] }\n');
+      writeFileSync(path.join(folder, '../script.json'), '{"rules":[]}');
+    },
+  });
+  vscode.change({
+    'roost.model': 'scripted/demo',
+    'roost.providers': [{ name: 'scripted', dialect: 'scripted', baseUrl: script() }],
+    'files.autoSave': 'off',
+  });
+  workbench = await openWorkbench(vscode);
+  await workbench.activityBar('Roost').click();
+});
+
+after(async () => {
+  await workbench?.close();
+  await vscode?.stop();
+});
+
+const script = (): string => path.join(vscode.workspace, '../script.json');
+const inFolder = (file: string): string => path.join(vscode.workspace, file);
+const onDisk = (file: string): string => readFileSync(inFolder(file), 'utf8');
+
+/** The model says these, one after another, to the agent with this task. */
+function play(task: string, steps: readonly unknown[]): void {
+  const rules = steps.map((say, index) => ({ task, round: index + 1, say: [say] }));
+  writeFileSync(script(), JSON.stringify({ rules }));
+}
+
+/** Starts an agent from the palette. */
+async function start(task: string): Promise<void> {
+  await workbench.command('Roost: New Agent');
+  await workbench.answer(task);
+}
+
+chapter(
+  'a rename goes through the language server of the window, and is one thing to allow and review',
+  async () => {
+    const rename = (line: number, symbol: string): unknown => {
+      return { call: 'rename', input: { path: 'src/greeting.ts', line, symbol, to: 'welcome' } };
+    };
+    play('Rename greeting', [
+      rename(1, 'export'),
+      { call: 'rename', input: { path: 'README.md', line: 3, symbol: 'functions', to: 'x' } },
+      { call: 'rename', input: { path: 'src/greeting.ts', line: 2, symbol: 'return', to: 'x' } },
+      rename(1, 'greeting'),
+      { text: 'It is called welcome now.' },
+    ]);
+    await start('Rename greeting');
+    await workbench.attention(/Rename greeting to welcome in 2 files/);
+    await workbench.panel.getByText('Rename greeting to welcome in 2 files').waitFor();
+    await workbench.shot('40-rename-asked');
+    assert.equal(onDisk('src/uses.ts'), uses, 'the editor changed nothing by itself');
+    await workbench.press(/Rename greeting to welcome in 2 files/, 'Allow');
+    await workbench.panel.getByText('It is called welcome now.').waitFor();
+    assert.match(onDisk('src/greeting.ts'), /^export function welcome\(name/);
+    const renamed = uses.replaceAll('greeting', 'welcome').replace('./welcome', './greeting');
+    assert.equal(onDisk('src/uses.ts'), renamed.replace('🐟 welcome', '🐟 greeting'));
+    const said = resultsOf('rename-greeting');
+    assert.match(said[0] ?? '', /at export the language server would rename greeting/);
+    assert.match(said[1] ?? '', /^rename: .*(refuses|no language server)/);
+    assert.match(said[2] ?? '', /refuses: You cannot rename this element/);
+    assert.match(said[3] ?? '', /^Renamed greeting to welcome: 4 places in 2 files/);
+    await workbench.attention(/Ready to review\s*2/);
+  },
+);
+
+/** What the tools of an agent have said, in order. */
+function resultsOf(agent: string): string[] {
+  const cli = path.join(root, 'dist', 'cli.cjs');
+  const env = { ...process.env, ROOST_STORE: path.join(vscode.root, 'home/.local/share/roost') };
+  const lines = execFileSync(process.execPath, [cli, 'follow', agent, '--once'], {
+    env,
+    encoding: 'utf8',
+    windowsHide: true,
+  });
+  return lines
+    .split('\n')
+    .filter(Boolean)
+    .map((each): { body?: { kind: string; text: string } } => JSON.parse(each))
+    .flatMap(({ body }) => (body?.kind === 'result' ? [body.text] : []));
+}
