@@ -422,6 +422,8 @@ export const limits = {
   groundsKept: 1_024,
   /** Files that our own snapshots of a folder may hold before they are thrown away, once no command runs there. */
   snapshotFiles: 20_000,
+  /** What an earlier process has seen of a folder is kept for so long: all its commands are taken up within seconds. */
+  oldLooksMs: 10 * 60_000,
   /** What is kept of a folder in which no command has run for this long is removed. */
   snapshotsKeptMs: 7 * 24 * 60 * 60_000,
   /** Writes of Roost's own that are remembered while commands run, so that no command is taken for their author. */

@@ -34,17 +34,15 @@ export interface Ground {
   look(): Promise<Look | string>;
   /** What differs between two looks, of which `to` is the newest. */
   compare(from: string, to: string): Promise<Comparison | string>;
-  /** Looks of it are needed from now on; until as many releases have come. */
+  /** Looks of it, those that follow and those of a mark, are needed until as many releases have come. */
   hold(): void;
-  /** Once nobody needs its looks, snapshots that have grown large are thrown away. */
+  /** Once nobody needs its looks, those of an earlier process are thrown away, and snapshots that have grown large. */
   release(): Promise<void>;
 }
 
 export interface Grounds {
   /** The ground that a folder is on; a string says why there is none. */
   of(folder: string): Promise<Ground | string>;
-  /** The same for a command of an earlier process, whose looks are still needed. */
-  again(folder: string): Promise<Ground | string>;
 }
 
 /** Grounds with their snapshots under `root`, which is made when it is missing. */
@@ -65,7 +63,7 @@ export function createGrounds(root: string): Grounds {
   const locks = createLocks();
   const grounds = new Map<string, FolderGround>();
   const topOf = new Map<string, string>();
-  const find = async (folder: string, again: boolean): Promise<Ground | string> => {
+  const find = async (folder: string): Promise<Ground | string> => {
     const known = grounds.get(topOf.get(folder) ?? '');
     if (known !== undefined && (await known.stands())) return known;
     const repository = await repositoryAround(root, folder);
@@ -74,8 +72,6 @@ export function createGrounds(root: string): Grounds {
     // One that does not stand any more makes room for another with the same top: a repository was made or removed.
     const sharing = known?.top === top ? undefined : grounds.get(top);
     const ground = sharing ?? new FolderGround(snapshots, repository, root);
-    // Whoever comes first after a start has no use for what an earlier process has seen.
-    if (sharing === undefined && !again) await ground.clear();
     grounds.set(top, ground);
     topOf.set(folder, top);
     forgetSome(grounds, topOf);
@@ -85,9 +81,8 @@ export function createGrounds(root: string): Grounds {
   return {
     of: (folder) => {
       swept ??= sweep(root);
-      return locks('grounds', () => find(folder, false));
+      return locks('grounds', () => find(folder));
     },
-    again: (folder) => locks('grounds', () => find(folder, true)),
   };
 }
 
@@ -168,6 +163,9 @@ class FolderGround implements Ground {
   private blindUntilMs = 0;
   private blindness = '';
   private holders = 0;
+  /** What an earlier process has seen may be there, and needed: its commands may be taken up after new ones have begun. */
+  private oldUntilMs: number | null = performance.now() + limits.oldLooksMs;
+  private clearing: Promise<void> | null = null;
 
   constructor(snapshots: Snapshots, repository: Repository, root: string) {
     this.top = repository.top;
@@ -205,11 +203,15 @@ class FolderGround implements Ground {
 
   async release(): Promise<void> {
     this.holders -= 1;
-    if (this.holders === 0 && limits.snapshotFiles < this.snapshots.taken(this.repository))
-      await this.clear();
+    const isLarge = limits.snapshotFiles < this.snapshots.taken(this.repository);
+    const isOld = this.oldUntilMs !== null && this.oldUntilMs < performance.now();
+    if (this.holders !== 0 || !(isOld || isLarge)) return;
+    this.oldUntilMs = null;
+    this.clearing = this.clear();
+    await this.clearing;
   }
 
-  async clear(): Promise<void> {
+  private async clear(): Promise<void> {
     await this.snapshots.forget(this.repository);
     await rm(objectsOf(this.root, this.top), { recursive: true, force: true });
   }
@@ -225,6 +227,8 @@ class FolderGround implements Ground {
   }
 
   private async seen(): Promise<Look | string> {
+    // Somebody came while the last one went.
+    await this.clearing;
     const snapshot = await this.snapshots.take(this.repository);
     if (snapshot.kind === 'failed') {
       this.blindUntilMs = performance.now() + limits.groundBlindMs;

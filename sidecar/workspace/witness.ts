@@ -116,7 +116,7 @@ async function lookedAt(field: Field, scene: Scene, remember: (mark: string) => 
     const folder = folders[at] ?? '';
     const ground = await field.grounds.of(folder);
     if (typeof ground !== 'string' && windows.some((window) => window.ground === ground)) continue;
-    const look = typeof ground === 'string' ? ground : await ground.look();
+    const look = typeof ground === 'string' ? ground : await heldLook(ground);
     if (typeof ground === 'string' || typeof look === 'string') {
       notes.push(`What it changed in ${folder} is not shown for review: ${String(look)}`);
       continue;
@@ -127,6 +127,14 @@ async function lookedAt(field: Field, scene: Scene, remember: (mark: string) => 
   }
   told();
   return watching(field, windows, notes);
+}
+
+/** A look that is there until the ground is released; without one it is not held. */
+async function heldLook(ground: Ground): Promise<Look | string> {
+  ground.hold();
+  const look = await ground.look();
+  if (typeof look === 'string') await ground.release();
+  return look;
 }
 
 const markSchema = v.array(
@@ -154,11 +162,12 @@ async function resume(field: Field, scene: Scene, mark: string | null): Promise<
   const notes =
     parsed?.success === true ? [] : ['What it changed before the restart is not shown for review.'];
   for (const { top, tree, left, others } of parsed?.success === true ? parsed.output : []) {
-    const ground = await field.grounds.again(top);
+    const ground = await field.grounds.of(top);
     if (typeof ground === 'string') {
       notes.push(`What it changed in ${top} is not shown for review: ${ground}`);
       continue;
     }
+    ground.hold();
     const look: Look = { kind: 'look', tree, left: left === null ? null : new Map(left) };
     const opening = { scene, ground, look, remember: () => undefined };
     const window = await field.locks(ground.top, () => Promise.resolve(enter(field, opening)));
@@ -193,11 +202,10 @@ async function open(field: Field, opening: Opening): Promise<Window> {
   return enter(field, opening);
 }
 
-/** Counts a command in from its look on. */
+/** Counts a command in from its look on, on a ground that is held for it. */
 function enter(field: Field, { scene, ground, look, remember }: Opening): Window {
   const lot = field.lots.get(ground) ?? new Set<Window>();
   const window: Window = { scene, ground, remember, from: look, others: new Set(), found: [], notes: [] };
-  ground.hold();
   field.lots.set(ground, lot.add(window));
   for (const each of lot) meet(each, lot);
   return window;

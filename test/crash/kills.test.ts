@@ -83,6 +83,8 @@ interface Cuts {
   readonly asked: Map<number, number>;
   /** Calls whose wrapper was killed. */
   readonly bereft: Set<number>;
+  /** Calls of a server's tool that acts, in flight at a kill of the sidecar. */
+  readonly served: Set<number>;
   /** Calls that were in flight at a kill that left launcher and wrappers alone. */
   readonly watched: Set<number>;
   /** Where each command was at each kill, for who looks for the reason of an unknown one. */
@@ -99,6 +101,7 @@ async function killedStore(serial: number): Promise<void> {
   const cuts: Cuts = {
     asked: new Map(),
     bereft: new Set(),
+    served: new Set(),
     watched: new Set(),
     histories: new Map(),
     codes: new Map(),
@@ -144,6 +147,7 @@ async function killAll(world: World, cuts: Cuts): Promise<void> {
 function remember(killed: Killed, cuts: Cuts, targets: readonly Target[]): void {
   for (const agent of killed.asking) cuts.asked.set(agent, (cuts.asked.get(agent) ?? 0) + 1);
   for (const call of killed.bereft) cuts.bereft.add(call);
+  if (targets.includes('sidecar')) for (const call of killed.served) cuts.served.add(call);
   for (const { call, code, state } of killed.commands) {
     const history = cuts.histories.get(call) ?? [];
     cuts.histories.set(call, [...history, `${state} when ${targets.join(' and ')} was killed`]);
@@ -215,7 +219,10 @@ async function expectWhole(world: World, cuts: Cuts, log: readonly ConversationS
   const verdict: { problems: string[]; unknown: number[] } = JSON.parse(stdout);
   assert.deepEqual(verdict.problems, []);
   // A command whose wrapper was killed has nobody who could say how it ended; no other becomes unknown.
-  const unexplained = verdict.unknown.filter((call) => !cuts.bereft.has(call));
+  const unexplained = verdict.unknown.filter((call) => !cuts.bereft.has(call) && !cuts.served.has(call));
+  const served = [...cuts.served].filter((call) => !verdict.unknown.includes(call));
+  assert.deepEqual(served, [], 'whether a server’s tool that was cut has acted is unknown');
+  expectNotes(world);
   results.inFlight += [...cuts.watched].filter((call) => !cuts.bereft.has(call)).length;
   const database = new Database(file, { readonly: true });
   try {
@@ -225,6 +232,7 @@ async function expectWhole(world: World, cuts: Cuts, log: readonly ConversationS
       );
     expectResults(database, cuts);
     expectFiles(database, world);
+    expectSeen(database);
     expectOneAnswerEach(database, cuts, log);
     const roots = database
       .prepare<unknown[], number>('SELECT count(*) FROM agent WHERE parent = 0')
@@ -246,6 +254,18 @@ function expectResults(database: Database.Database, cuts: Cuts): void {
 function resultOf(database: Database.Database, call: number): string {
   const sql = 'SELECT entry.body FROM call JOIN entry ON entry.id = call.result WHERE call.id = ?';
   return database.prepare<[number], string>(sql).pluck().get(call) ?? '';
+}
+
+/** What commands have changed was seen over every kill: a look of one process is there for the next. */
+function expectSeen(database: Database.Database): void {
+  const sql = `SELECT body FROM entry WHERE kind = 'result' AND body LIKE '%is not shown for review%'`;
+  assert.deepEqual(database.prepare<unknown[], string>(sql).pluck().all(), []);
+}
+
+/** A server's tool that acts was called once for each task, also when nobody knows what came of it. */
+function expectNotes(world: World): void {
+  const notes = readFileSync(world.traces.notes, 'utf8').trimEnd().split('\n');
+  assert.equal(new Set(notes).size, notes.length, 'no call of a server’s tool that acts was made twice');
 }
 
 /** A file that was written and edited is as if both had been done once, and no part of a file is left over. */

@@ -14,6 +14,11 @@ export const rows = {
   writeStarted: `SELECT id FROM call WHERE open = 1 AND state = 'started' AND tool IN ('write', 'edit')`,
   /** A command that was started. */
   commandStarted: `SELECT id FROM call WHERE open = 1 AND state = 'started' AND tool = 'shell'`,
+  /** A call of a server's tool (MCP) that acts, and one of a tool that only reads. */
+  serverStarted: `SELECT id FROM call WHERE open = 1 AND state = 'started' AND tool = 'odd__note'`,
+  readingServerStarted: `SELECT id FROM call WHERE open = 1 AND state = 'started' AND tool = 'odd__peek'`,
+  /** A command that its call has left in the background. */
+  inBackground: `SELECT call FROM background`,
   /** In flight at two crashes already: this one is the third. */
   thirdCrash: `SELECT id FROM agent WHERE crashes = 2 AND phase IN ('asking', 'calling')`,
   /** Parked: for children, for a person, for a time. */

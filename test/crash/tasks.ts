@@ -5,6 +5,8 @@
 export interface Traces {
   /** A file to which each command appends its call and its process. */
   readonly effects: string;
+  /** A file to which the server appends the text of each call that acts: the serial number of its task. */
+  readonly notes: string;
 }
 
 /** How a command ends: with a code that follows from its call. */
@@ -15,6 +17,10 @@ function command({ effects }: Traces, seconds: number): string {
   return `echo "$ROOST_CALL $$" >>${effects}; sleep ${seconds}; ${codeText}`;
 }
 
+/** The same in the background: one that ends within a second is none, and its result is there before it has ended. */
+const backgroundCommand = ({ effects }: Traces, seconds: number): string =>
+  `echo "$ROOST_CALL $$" >>${effects}; sleep ${seconds}`;
+
 /** The exit code of a call's command. */
 export const codeOf = (call: number): number => call % 5;
 
@@ -22,7 +28,19 @@ export const codeOf = (call: number): number => call % 5;
 export const fileName = (serial: number): string => `files/${serial}.txt`;
 export const fileText = 'one\ntwo\nend\n';
 
-const kinds = ['hands', 'parent', 'hands', 'asker', 'timed', 'queued', 'hands', 'slow', 'sleeper'] as const;
+const kinds = [
+  'hands',
+  'parent',
+  'hands',
+  'asker',
+  'timed',
+  'queued',
+  'hands',
+  'slow',
+  'sleeper',
+  'served',
+  'behind',
+] as const;
 export type Kind = (typeof kinds)[number];
 
 export const kindOf = (serial: number): Kind => kinds[serial % kinds.length] ?? 'hands';
@@ -45,6 +63,10 @@ export function taskOf(serial: number, traces: Traces): string {
       return lines(title, '@slow 150', `@shell ${command(traces, brief)}`, `@say ${serial}`);
     case 'slow':
       return lines(title, '@slow 2500', `@say ${serial}`);
+    case 'served':
+      return lines(title, `@call odd__note {"text":"${serial}"}`, '@call odd__peek {}', `@say ${serial}`);
+    case 'behind':
+      return lines(title, `@background ${backgroundCommand(traces, 2)}`, '@slow 400', `@say ${serial}`);
     case 'sleeper':
       return lines(title, `@shell ${command(traces, 3)}`, `@say ${serial}`);
   }

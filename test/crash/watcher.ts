@@ -40,6 +40,8 @@ export interface Killed {
   readonly files: readonly FileState[];
   /** Agents whose model request was in flight. */
   readonly asking: readonly number[];
+  /** Calls of a server's tool that acts, in flight. */
+  readonly served: readonly number[];
   /** Calls whose wrapper was killed. */
   readonly bereft: readonly number[];
   readonly launcherKilled: boolean;
@@ -126,6 +128,7 @@ function cut(database: Database.Database | null, order: Order): Killed {
     commands,
     files,
     asking: (found.get('modelInFlight') ?? []).map((id) => Math.floor(id / 1000)),
+    served: found.get('serverStarted') ?? [],
     bereft: wrappers.map((command) => command.call),
     launcherKilled: launcher !== 0,
     lost: order.acknowledged.filter((key) => !present.has(key)),

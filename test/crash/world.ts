@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,6 +23,7 @@ import type { Killed, Order } from './watcher.ts';
 import { Watcher } from './watching.ts';
 
 const bundle = path.join(import.meta.dirname, '..', '..', 'dist', 'sidecar.cjs');
+const server = path.join(import.meta.dirname, '..', 'fixtures', 'servers', 'odd.ts');
 /** Agents at work or parked, children included, below which the feeder starts another one. */
 const wanted = 26;
 
@@ -67,9 +68,11 @@ export class World {
     this.serial = first;
     this.store = path.join(folder, 'store');
     this.workspace = path.join(folder, 'workspace');
-    this.traces = { effects: path.join(folder, 'effects') };
+    this.traces = { effects: path.join(folder, 'effects'), notes: path.join(folder, 'notes') };
     this.provider = provider;
     mkdirSync(path.join(this.workspace, 'files'), { recursive: true });
+    const odd = { command: process.execPath, args: [server, 'delayed', this.traces.notes] };
+    writeFileSync(path.join(this.workspace, '.mcp.json'), JSON.stringify({ mcpServers: { odd } }));
     assert.ok(existsSync(bundle), 'dist/sidecar.cjs is built');
     // Questions are answered in a later life of the sidecar than they were asked in, while there is one.
     const asked = new Map<number, number>();
@@ -109,6 +112,7 @@ export class World {
     if (this.crashes === 0) {
       const place = { baseUrl: `${this.provider}/v1`, keyless: true };
       await this.wire.call('provider/set', { name: 'fixture', dialect: 'chat', ...place });
+      await this.trust(this.wire);
     }
     const { findings } = await this.wire.call('store/doctor', {});
     assert.deepEqual(findings, [], 'the doctor finds nothing after a crash');
@@ -146,7 +150,9 @@ export class World {
     for (;;) {
       assert.ok(this.wire);
       const { running, waiting } = await this.wire.call('store/info', {});
-      if (running + waiting + this.unheard.length + this.sending.size === 0) break;
+      const behind = await this.wire.call('command/list', { agent: null, after: null, limit: 1 });
+      const mine = this.unheard.length + this.sending.size;
+      if (running + waiting + mine + behind.rows.length === 0) break;
       await sleep(20);
     }
     for (let at = 0; at < this.turns.length; at += 500) {
@@ -170,6 +176,15 @@ export class World {
       this.child.kill();
       await once(this.child, 'exit');
     }
+  }
+
+  /** The person trusts the servers of the folder, as they do once for each content of its file. */
+  private async trust(wire: Wire): Promise<void> {
+    const { workspace } = this;
+    const { files } = await wire.call('profile/list', { workspace });
+    const hashes = files.map((file) => file.hash);
+    assert.equal(hashes.length, 1, 'the file of the servers is to be trusted');
+    await wire.call('trust/set', { workspace, hashes, trusted: true, key: 'trust' });
   }
 
   private async feed(wire: Wire): Promise<void> {
