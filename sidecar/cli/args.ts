@@ -117,6 +117,7 @@ export type Command =
   | MoneyCommand
   | GroupCommand
   | { readonly kind: 'info' | 'doctor' | 'shutdown' }
+  | { readonly kind: 'lsp' }
   | TrashCommand
   | BranchFileCommand
   | { readonly kind: 'version' }
@@ -217,6 +218,8 @@ function parseCommand(name: string, values: Values, words: readonly string[]): C
     case 'models':
     case 'cost':
       return parseMoney(name, values, words);
+    case 'lsp':
+      return { kind: 'lsp' };
     case 'info':
     case 'doctor':
     case 'shutdown':

@@ -19,6 +19,7 @@ import type { MessageConnection } from 'vscode-jsonrpc/node';
 
 import { readDiscovery } from '../platform/paths.ts';
 import { ownedExitCode, sidecarLogFile, type Discovery } from '../protocol/discovery.ts';
+import type { EditorMethods } from '../protocol/editorMethods.ts';
 import type { Frame } from '../protocol/frame.ts';
 import { callId } from '../protocol/ids.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
@@ -44,8 +45,20 @@ export interface ConnectOptions {
   readonly secrets: boolean;
   /** The command that this process runs in, of the same store; null outside of agents' shells. */
   readonly call: number | null;
+  /** An editor that this process speaks for; without one it is asked for keys only. */
+  readonly window?: EditorWindow;
   /** For tests: how often the store may be found with an owner that answers nobody. */
   readonly losses?: number;
+}
+
+/** What the sidecar may ask of an editor (protocol/editorMethods.ts). */
+export interface EditorWindow {
+  /** How it is called in the sidecar's log. */
+  readonly name: string;
+  /** Absolute paths, as they are when a connection is made. */
+  readonly folders: () => readonly string[];
+  readonly readText: (file: string) => Promise<string | null>;
+  readonly applyEdit: (edit: EditorMethods['editor/applyEdit']['params']) => Promise<boolean>;
 }
 
 /** A connection after hello. Calls reject with a Failure; `sidecar/lost` when it ended before the answer. */
@@ -199,6 +212,7 @@ async function attach(found: Discovery, options: ConnectOptions): Promise<Wire |
   );
   connection.onError(() => undefined); // the close that follows tells
   connection.onClose(() => connection.dispose());
+  if (options.window !== undefined) serveWindow(connection, options.window);
   connection.listen();
   try {
     const hello = await within(
@@ -207,9 +221,12 @@ async function attach(found: Discovery, options: ConnectOptions): Promise<Wire |
         protocol: protocolVersion,
         build,
         nonce: found.nonce,
-        client: { kind: 'cli', name: 'roost' },
-        can: options.secrets && hasSecrets(process.env) ? ['secrets'] : [],
-        workspaces: [],
+        client: { kind: 'cli', name: options.window?.name ?? 'roost' },
+        can: [
+          ...(options.secrets && hasSecrets(process.env) ? (['secrets'] as const) : []),
+          ...(options.window === undefined ? [] : (['buffers'] as const)),
+        ],
+        workspaces: options.window?.folders() ?? [],
         ...(options.call === null ? {} : { call: callId(options.call) }),
       }),
     );
@@ -221,6 +238,18 @@ async function attach(found: Discovery, options: ConnectOptions): Promise<Wire |
     if (elsewhere) return null;
     throw error;
   }
+}
+
+function serveWindow(connection: MessageConnection, window: EditorWindow): void {
+  connection.onRequest(
+    'editor/readText',
+    async ({ path: file }: EditorMethods['editor/readText']['params']) => {
+      return { text: await window.readText(file) };
+    },
+  );
+  connection.onRequest('editor/applyEdit', async (edit: EditorMethods['editor/applyEdit']['params']) => {
+    return { applied: await window.applyEdit(edit) };
+  });
 }
 
 function reach(address: string): Promise<Socket | null> {

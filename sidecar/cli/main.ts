@@ -54,6 +54,10 @@ async function execute({ common, command }: Line, printer: Printer): Promise<num
   const store = realStore(
     common.store ?? defaultStore({ platform: process.platform, env: process.env, home: os.homedir() }),
   );
+  if (command.kind === 'lsp') {
+    const { serve } = await loadLsp();
+    return serve({ store, providers: common.providers });
+  }
   const within = surroundings(store);
   const session = new Session(
     { store, start: starts(command), secrets: works(command), call: within.call },
@@ -67,7 +71,7 @@ async function execute({ common, command }: Line, printer: Printer): Promise<num
 }
 
 function dispatch(
-  command: Exclude<Command, { kind: 'help' | 'version' }>,
+  command: Exclude<Command, { kind: 'help' | 'version' | 'lsp' }>,
   context: Context,
   store: string,
 ): Promise<number> {
@@ -135,6 +139,13 @@ function dispatch(
     case 'doctor':
       return manage.doctor(store, context.session, context.printer);
   }
+}
+
+/** Of an own bundle beside this one, or of the source tree. The name is computed so that this bundle does not take it in. */
+function loadLsp(): Promise<typeof import('../lsp/main.ts')> {
+  const here = import.meta.dirname;
+  const server = path.basename(here) === 'dist' ? './lsp.cjs' : '../lsp/main.ts';
+  return import(server);
 }
 
 /** Only looking, or ending it, starts no sidecar. */

@@ -58,6 +58,11 @@ export class Session {
     return this.#connecting;
   }
 
+  /** Connects anew, for what is told in `hello` has changed. */
+  renew(): void {
+    this.#current?.close();
+  }
+
   close(): void {
     this.#closed = true;
     this.#current?.close();

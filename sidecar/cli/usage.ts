@@ -262,6 +262,12 @@ export const specs: Readonly<Record<string, Spec>> = {
     usage: 'cost [AGENT] [--days N] [--ledger]',
     about: 'what was spent by day and model, of all, of a root, or of an agent; with --ledger each request',
   },
+  lsp: {
+    takes: [],
+    usage: 'lsp',
+    about:
+      'a language server on standard input and output, for editors that review changes of agents (README.md)',
+  },
   info: { takes: [], usage: 'info', about: 'what the sidecar holds and uses' },
   doctor: { takes: [], usage: 'doctor', about: 'check this machine and the store; changes nothing' },
   shutdown: { takes: [], usage: 'shutdown', about: 'end the sidecar; turns go on when the next one starts' },

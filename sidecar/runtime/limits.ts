@@ -575,6 +575,17 @@ export const limits = {
   /** Items of a result that are looked at. The rest is counted. */
   resultItems: 1_000,
 
+  // ------------------------------------------------------------ roost lsp
+
+  /** Pause in typing before it is asked where the hunks of a document are now. */
+  lspPauseMs: 150,
+  /** Open changes of one document that are shown; the rest comes when some are decided. The same as in VS Code. */
+  lspChanges: 8,
+  /** Lines of a hunk that its note repeats: editors show notes in a box beside the text. */
+  lspHintLines: 12,
+  /** How often a sidecar is looked for that cannot be started, for as long as the editor is open. */
+  lspAgainMs: 10_000,
+
   // ------------------------------------------------------------ tools
 
   /** Output of a running command on disk. Past it the head and the tail are kept, and the rest is gone. */

@@ -78,7 +78,7 @@ export class Store {
       stdout
         .split('\n')
         .slice(0, -1)
-        .filter((line) => line.startsWith('{'))
+        .filter((line) => line.startsWith('{') && line.endsWith('}'))
         .map((line) => JSON.parse(line) as Printed);
     const ended = new Promise<Ended>((resolve) => {
       child.once('close', (code) => resolve({ code: code ?? -1, lines: lines(), stdout, stderr }));

@@ -67,9 +67,22 @@ const layers = {
   },
   cli: {
     at: '^sidecar/cli/',
-    may: ['protocol', 'platform', 'limits'],
+    may: ['protocol', 'platform', 'limits', 'lsp'],
     packages: ['vscode-jsonrpc', 'valibot'],
     node: [...system, 'net', 'readline', 'tty'],
+  },
+  // A client like the others, and the only one with this library; `roost lsp` loads it.
+  lsp: {
+    at: '^sidecar/lsp/',
+    may: ['protocol', 'limits', 'cli'],
+    packages: [
+      'vscode-languageserver',
+      'vscode-languageserver-protocol',
+      'vscode-languageserver-textdocument',
+      'vscode-languageserver-types',
+      'vscode-jsonrpc',
+    ],
+    node: system,
   },
   wiring: {
     at: '^sidecar/(main|wiring)\\.ts$',
