@@ -153,6 +153,8 @@ function finish(step: Step, walk: Walk, replies: readonly Reply<BranchDone>[]): 
 
 function intoTrash(step: Step, top: AgentRecord): void {
   step.setDetached(top, 1);
+  // At once, so that a deletion of an agent above in the same step does not find it among those that it takes along.
+  step.writeNow(top.id);
   step.store.update('trash', top.trash, { state: 'kept', agents: top.bAgents });
 }
 

@@ -291,6 +291,28 @@ test('a branch in the trash within a branch in the trash: each comes back by its
   healthy(world);
 });
 
+test('a branch and one below it are deleted in the same step: each has a place of its own in the trash', () => {
+  const world = new World({ answer: trees });
+  const lead = world.start('tree 1 2', { name: 'lead' });
+  world.run(1_000);
+  const inner = world.open.reads.agentByName('lead/agent-1/agent-1')?.id ?? assert.fail('a child');
+  const removed: number[] = [];
+  for (const agent of [inner, lead.agent]) {
+    const reply = (answer: Parameters<Reply<BranchDone>>[0]): void =>
+      void removed.push(answer.ok ? answer.value.agents : assert.fail(answer.message));
+    world.host.post({ kind: 'agent/delete', params: { agent, key: world.key() }, reply });
+  }
+  world.run(1_000);
+  assert.deepEqual(removed, [1, 2]);
+  world.call('agent/restore', { agent: lead.agent, key: world.key() });
+  assert.equal(world.open.reads.agent(lead.agent)?.branch.agents, 2);
+  world.call('agent/delete', { agent: lead.agent, key: world.key() });
+  world.call('trash/empty', { agents: null, key: world.key() });
+  world.run(1_000);
+  assert.deepEqual(agents(world), []);
+  healthy(world);
+});
+
 test('a large branch goes to the trash in slices over crashes, and is restored in the middle of it', () => {
   const world = new World({ answer: trees, slots: { modelSlots: 1_000 } });
   const { agent } = world.start('tree 900 1', { name: 'many' });
