@@ -47,7 +47,7 @@ export class BehindWorld {
     };
   }
 
-  /** Killed from outside, with its record. */
+  /** Killed from outside, with its record, or by the tools before anybody heard of it. */
   lose(call: number): void {
     const command = this.commands.get(call);
     if (command !== undefined) command.isRunning = false;

@@ -259,6 +259,8 @@ export class FakeTools implements Tools {
       outside.isCancelled = true;
       if (outside.life === 'claimable') outside.life = 'neverStarts';
       else if (outside.life === 'running') this.#killed(outside);
+      // It went into the background, and nobody was told: the tools end it themselves.
+      else if (outside.told === null) sim.outside.behind.lose(outside.call);
     };
   }
 
