@@ -72,3 +72,15 @@ export function learnWindow(step: Step, model: string, windowTokens: number): vo
     () => void step.rt.learned.set(model, { bytesPerToken: limits.bytesPerToken, ...known, windowTokens }),
   );
 }
+
+/** The agent's next request goes to another model, which counts and remembers otherwise. */
+export function forgetCounts(agent: AgentRecord): void {
+  agent.seenTokens = 0;
+  agent.seenBytes = 0;
+}
+
+/** The agent's requests begin with another profile from now on: what was counted began with the last one. */
+export function pinTo(agent: AgentRecord, profile: number): void {
+  if (agent.profile !== profile) forgetCounts(agent);
+  agent.profile = profile;
+}

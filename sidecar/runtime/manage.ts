@@ -6,10 +6,10 @@ import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
 import { callerOf, refuse, textProblem, turnOfCaller } from './agents.ts';
 import { stopCommand } from './background.ts';
+import { forgetCounts, pinTo } from './estimate.ts';
 import type { ClientEvent } from './event.ts';
 import { pinProfile, profileNames } from './profiles.ts';
 import { goalOf, newestTurn } from './rewind.ts';
-import { forgetCounts } from './room.ts';
 import { bear, freeName, spawnProblem } from './spawn.ts';
 import { standingProblem } from './standing.ts';
 import type { Step } from './step.ts';
@@ -148,7 +148,7 @@ function pinAnew(step: Step, agent: AgentRecord, name: string): 'same' | 'anothe
     agent.nextProfile = 0;
     return 'same';
   }
-  if (agent.turn === 0) agent.profile = pin.blob;
+  if (agent.turn === 0) pinTo(agent, pin.blob);
   else agent.nextProfile = pin.blob;
   return 'another';
 }

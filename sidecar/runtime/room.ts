@@ -240,9 +240,3 @@ export function writeView(step: Step, agent: AgentRecord, next: NewView): void {
   agent.seenTokens = matters ? tokens : 0;
   agent.seenBytes = matters ? bytes : 0;
 }
-
-/** The agent's next request goes to another model, which counts and remembers otherwise. */
-export function forgetCounts(agent: AgentRecord): void {
-  agent.seenTokens = 0;
-  agent.seenBytes = 0;
-}

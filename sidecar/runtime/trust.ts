@@ -7,6 +7,7 @@ import type { AgentRecord, RequestRecord } from '../core/rows.ts';
 import { trustQuestions, type TrustQuestion } from '../core/trust.ts';
 import type { Answer } from '../protocol/request.ts';
 import { refuse } from './agents.ts';
+import { pinTo } from './estimate.ts';
 import type { ClientEvent } from './event.ts';
 import { knowledgeOf, setTrust } from './knowledge.ts';
 import { limits } from './limits.ts';
@@ -24,7 +25,7 @@ export function settleRevision(step: Step, agent: AgentRecord, provisional: Revi
   const pin = pinProfile(step, { place: agent.place, name: provisional.name, ...chosen(provisional) });
   if (pin === null)
     return endTurn(step, agent, { outcome: 'failed', text: gone(step, agent, provisional), answer: 0 });
-  agent.profile = pin.blob;
+  pinTo(agent, pin.blob);
   if (pin.revision.provisional) return waitForRest(step, agent, provisional);
   if (provisional.choices !== undefined) adopt(step, agent, pin.revision, provisional.choices);
   startRound(step, agent);

@@ -1,5 +1,6 @@
 // Turns: how one opens, goes to its next round, parks and ends.
 
+import { pinTo } from './estimate.ts';
 import { schemaWords } from '../core/context.ts';
 import { head, firstLine, utf8Bytes } from '../core/text.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
@@ -80,7 +81,7 @@ interface Opening {
 export function openTurn(step: Step, agent: AgentRecord, { turn, urgency, schema }: Opening): void {
   if (agent.phase === 'idle' && agent.parent !== 0) step.agent(agent.parent).openChildren += 1;
   agent.turn = turn;
-  if (agent.nextProfile !== 0) agent.profile = agent.nextProfile;
+  if (agent.nextProfile !== 0) pinTo(agent, agent.nextProfile);
   agent.nextProfile = 0;
   agent.urgency = urgency;
   agent.crashes = 0;

@@ -324,6 +324,20 @@ test('a person wishes for a summary and none comes out: where there is room noth
   assert.deepEqual(world.bugs, []);
 });
 
+test('another profile has other instructions and tools: what was counted under the last one is not relied on', () => {
+  const world = new World({ contextTokens: 100_000, answer: () => 'heard' });
+  const { agent } = world.start(kb(30));
+  world.run(1_000);
+  const counted = (): number => world.open.store.get('agent', agent)?.seenTokens ?? 0;
+  assert.ok(counted() > 0);
+  const configure = (profile: string) =>
+    world.call('agent/configure', { agent: agentId(agent), profile, key: world.key() });
+  configure('implementer');
+  assert.ok(counted() > 0, 'it is the profile that it has');
+  configure('explorer');
+  assert.equal(counted(), 0);
+});
+
 const tooLong = { kind: 'rejected', code: 'contextTooLong', message: 'prompt is too long' } as const;
 
 test('a refusal for length is answered by making room, with and without a number (413, prompt too long)', () => {
