@@ -241,8 +241,9 @@ function contextOf(node: AttentionNode): string {
       return node.requests[0]?.kind === 'question' ? 'questionCluster' : 'approvalCluster';
     case 'section':
       return `section.${node.section}`;
-    case 'author':
     case 'change':
+      return node.change.state === 'conflict' ? 'conflict' : node.kind;
+    case 'author':
     case 'failed':
     case 'rollup':
     case 'more':

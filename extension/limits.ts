@@ -81,6 +81,11 @@ export const limits = {
   placePauseMs: 300,
   /** Files of one multi-file diff: VS Code opens all documents of a page at once (case 23). */
   diffPage: 50,
+  /** Merge editors that verdicts open by themselves; what conflicts beyond them is told, and opened when the person asks. */
+  mergeEditors: 5,
+  /** How often, and how many times, it is looked whether a merge editor has read its texts; 0.3 s here. Then it stays as it opened. */
+  mergeLookMs: 100,
+  mergeLooks: 50,
   /** Lines of removed text in a hover. */
   hoverLines: 40,
   /** Characters of a line that a comment quotes to its agent. */

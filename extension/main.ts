@@ -21,6 +21,7 @@ import { registerReviewCommands } from './reviewCommands.ts';
 import { ReviewDocs } from './reviewDocs.ts';
 import { ReviewGutter } from './reviewGutter.ts';
 import { ReviewLens } from './reviewLens.ts';
+import { registerMerge } from './reviewMerge.ts';
 import { registerMarks } from './reviewMarks.ts';
 import { Reviews } from './reviews.ts';
 import { settings } from './settings.ts';
@@ -47,6 +48,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   new ReviewGutter(ctx, reviews);
   new Comments(ctx, reviews);
   registerMarks(ctx, reviews);
+  registerMerge(ctx, reviews, docs);
   registerReviewCommands({ ctx, reviews, docs, attention });
   registerContexts(ctx, reviews);
   ctx.own(vscode.window.registerUriHandler({ handleUri: (uri) => openLink(uri) }));

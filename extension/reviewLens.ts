@@ -73,7 +73,14 @@ function fileLenses(change: ChangeDetail): vscode.CodeLens[] {
     ];
   }
   const title = t('You changed lines that {0} changed too: compare', change.agentName);
-  return [lens(top, verb('warning', title), 'roost.review', target)];
+  const compare = lens(top, verb('warning', title), 'roost.review', target);
+  if (change.isolation !== 'worktree') return [compare];
+  return [
+    compare,
+    lens(top, verb('git-merge', t('Merge')), 'roost.merge', target),
+    lens(top, verb('check', t('It Is Merged')), 'roost.merged', target),
+    lens(top, verb('discard', t('Dismiss')), 'roost.rejectFile', target),
+  ];
 }
 
 /** A lens swallows an ordinary blank after an icon. */

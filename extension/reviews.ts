@@ -19,6 +19,12 @@ import { changeId } from '../sidecar/protocol/ids.ts';
 export const baseScheme = 'roost-base';
 export const afterScheme = 'roost-after';
 
+/** What a verdict is besides its hunks: told when it cannot be done, or not; of hunks that were merged by hand. */
+export interface Manner {
+  readonly quietly?: boolean;
+  readonly merged?: boolean;
+}
+
 export class Reviews {
   readonly #ctx: Ctx;
   /** Tells which file's review changed, by key; null: any. */
@@ -31,6 +37,8 @@ export class Reviews {
   readonly #next = new Map<ChangeId, Promise<ChangeDetail>>();
   readonly #verdicts = new Map<ChangeId, Promise<unknown>>();
   readonly #pauses = new Map<string, NodeJS.Timeout>();
+  /** What is done about an accepted change that does not fit; false: nothing, so the person is told. */
+  onConflict: (change: ChangeRow) => boolean = () => false;
 
   constructor(ctx: Ctx) {
     this.#ctx = ctx;
@@ -94,21 +102,24 @@ export class Reviews {
     id: ChangeId,
     verdict: Verdict,
     hunks: readonly string[] | 'all',
-    manner: 'aloud' | 'quietly' = 'aloud',
+    { quietly = false, merged = false }: Manner = {},
   ): Promise<void> {
     const before = this.#verdicts.get(id) ?? Promise.resolve();
-    const given = before.then(() => this.#give(id, verdict, hunks));
+    const given = before.then(() => this.#give(id, { verdict, hunks, ...(merged ? { merged } : {}) }));
     const settled = given.catch(() => null);
     this.#verdicts.set(id, settled);
     try {
-      const { state, message } = await given;
-      if (state !== 'applied' && manner === 'aloud') void vscode.window.showWarningMessage(message);
+      const { state, message, change } = await given;
+      if (state === 'applied' || quietly) return;
+      if (state === 'conflict' && verdict === 'accept' && this.onConflict(change)) return;
+      void vscode.window.showWarningMessage(message);
     } finally {
       if (this.#verdicts.get(id) === settled) this.#verdicts.delete(id);
     }
   }
 
-  async #give(id: ChangeId, verdict: Verdict, hunks: readonly string[] | 'all'): Promise<VerdictResult> {
+  async #give(id: ChangeId, given: Given): Promise<VerdictResult> {
+    const { hunks } = given;
     const seen = await this.detail(id);
     this.#put({
       ...seen,
@@ -116,7 +127,7 @@ export class Reviews {
     });
     try {
       const { baseHash, afterHash } = seen;
-      const params = { change: id, verdict, hunks, baseHash, afterHash, key: this.#ctx.key() };
+      const params = { change: id, ...given, baseHash, afterHash, key: this.#ctx.key() };
       const result = await this.#ctx.connection.call('change/verdict', params);
       const left = this.#details.get(id) ?? seen;
       this.#put({ ...left, ...result.change });
@@ -243,7 +254,7 @@ export class Reviews {
       line < document.lineCount ? document.lineAt(line).text : undefined;
     const reverted = change.hunks.filter((hunk) => isReverted(hunk, edit, lineAt)).map((hunk) => hunk.id);
     if (reverted.length === 0) return;
-    this.decide(change.id, 'reject', reverted, 'quietly').catch((error: unknown) => {
+    this.decide(change.id, 'reject', reverted, { quietly: true }).catch((error: unknown) => {
       this.#ctx.log.warn(`change ${change.id}, taken back by hand: ${describe(error)}`);
     });
   }
@@ -251,6 +262,12 @@ export class Reviews {
   #askAgain(uri: vscode.Uri): void {
     for (const { id } of this.rowsOf(uri)) if (!this.#verdicts.has(id)) this.#loadQuietly(id);
   }
+}
+
+interface Given {
+  readonly verdict: Verdict;
+  readonly hunks: readonly string[] | 'all';
+  readonly merged?: boolean;
 }
 
 /** The document that shows one side of a change. Its name keeps the file's, so that its language is known. */

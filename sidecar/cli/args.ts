@@ -108,6 +108,8 @@ export type Command =
   | {
       readonly kind: 'verdict';
       readonly verdict: 'accept' | 'reject';
+      /** The person has merged it by hand: nothing is written. */
+      readonly merged: boolean;
       readonly change: number;
       readonly hunks: readonly string[];
     }
@@ -361,10 +363,12 @@ function parseAnswer(values: Values, words: readonly string[]): Command {
 }
 
 function parseReview([first, second, ...hunks]: readonly string[]): Command {
-  if (first !== 'show' && first !== 'accept' && first !== 'reject')
+  if (first !== 'show' && first !== 'accept' && first !== 'reject' && first !== 'merged')
     return { kind: 'review', agent: first ?? null };
   const change = parseCount(`review ${first}`, need(second, `review ${first}`, 'a change'));
-  return first === 'show' ? { kind: 'change', change } : { kind: 'verdict', verdict: first, change, hunks };
+  if (first === 'show') return { kind: 'change', change };
+  const merged = first === 'merged';
+  return { kind: 'verdict', verdict: merged ? 'accept' : first, merged, change, hunks };
 }
 
 function needText(command: string, words: readonly string[]): string {

@@ -142,6 +142,7 @@ async function verdict({ session, printer, key }: Context, command: Of<'verdict'
   const given = await session.call('change/verdict', {
     change: id,
     verdict: command.verdict,
+    ...(command.merged ? { merged: true } : {}),
     hunks: command.hunks.length === 0 ? 'all' : command.hunks,
     baseHash,
     afterHash,

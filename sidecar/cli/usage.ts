@@ -207,8 +207,8 @@ export const specs: Readonly<Record<string, Spec>> = {
   },
   review: {
     takes: [],
-    usage: 'review [AGENT] | review show CHANGE | review accept|reject CHANGE [HUNK…]',
-    about: 'list, show and judge changes',
+    usage: 'review [AGENT] | review show CHANGE | review accept|reject|merged CHANGE [HUNK…]',
+    about: 'list, show and judge changes; merged: you have put what you want of it into your file by hand',
   },
   checkpoint: {
     takes: ['all'],

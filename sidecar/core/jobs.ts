@@ -19,6 +19,8 @@ export interface ReviewFile {
 export interface ReviewJob extends ReviewFile {
   readonly verdict: Verdict;
   readonly hunks: readonly string[] | 'all';
+  /** The person's file has what the person wants of them already. */
+  readonly merged?: boolean;
 }
 
 /** What a verdict would do. `evidence` is committed before the file is touched, and judged after a crash like an edit's. */

@@ -15,6 +15,8 @@ export interface VerdictInput {
   readonly isolation: Isolation;
   readonly verdict: Verdict;
   readonly hunks: readonly string[] | 'all';
+  /** The person's file has what the person wants of them already: an accepted hunk is not put into it. */
+  readonly merged?: boolean;
   /** Null: the file does not exist in this version. */
   readonly base: string | null;
   readonly after: string | null;
@@ -51,8 +53,8 @@ export function decide(input: VerdictInput): VerdictOutcome {
 function accept(input: VerdictInput, chosen: readonly TextHunk[]): VerdictOutcome {
   const base = appears(input) ? input.after : applyHunks(input.base ?? '', chosen);
   const moved = decided(input, chosen, { base, after: input.after });
-  // A shared agent's text is in the file already.
-  if (input.isolation !== 'worktree') return moved;
+  // A shared agent's text is in the file already, and so is what a person has merged by hand.
+  if (input.isolation !== 'worktree' || input.merged === true) return moved;
   const text = carried({ from: input.base, to: base, now: input.person });
   return text === undefined ? { kind: 'conflict' } : { ...moved, ...aimed('person', input.person, text) };
 }

@@ -377,6 +377,8 @@ export interface Methods extends MoneyMethods, ServerMethods, GroupMethods, Bran
       readonly change: ChangeId;
       readonly verdict: Verdict;
       readonly hunks: readonly string[] | 'all';
+      /** The person has put what they want of the hunks into their file: accepting them writes nothing. */
+      readonly merged?: boolean;
       readonly baseHash: string;
       readonly afterHash: string;
       readonly key: string;

@@ -139,6 +139,7 @@ const verdict: Schema<Params<'change/verdict'>> = v.strictObject({
   change,
   verdict: v.picklist(['accept', 'reject']),
   hunks: v.union([v.literal('all'), v.pipe(v.array(name), v.maxLength(limits.waitTurns))]),
+  merged: v.exactOptional(v.boolean()),
   baseHash: v.pipe(v.string(), v.maxLength(200)),
   afterHash: v.pipe(v.string(), v.maxLength(200)),
   key,

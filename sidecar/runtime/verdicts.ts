@@ -39,7 +39,8 @@ export function onVerdict(step: Step, event: VerdictEvent): void {
     return answerVerdict(step, change, reply, { state: 'stale' });
   }
   const stale = resultOf(step, change, { state: 'stale' });
-  const job: ReviewJob = { ...fileOf(step, change), verdict: params.verdict, hunks: params.hunks };
+  const { verdict, hunks, merged = false } = params;
+  const job: ReviewJob = { ...fileOf(step, change), verdict, hunks, merged };
   const { rt } = step;
   step.after(() => {
     const pending = rt.verdicts.get(change.id);
@@ -142,6 +143,7 @@ export function writeVerdict(step: Step, verdict: VerdictRecord): void {
   const change = step.store.get('change', verdict.change);
   if (change === undefined) return;
   const hunks: string[] | 'all' = JSON.parse(verdict.hunks);
+  // What is written is in the evidence: whether it was merged by hand has been decided.
   const job: ReviewJob = { ...fileOf(step, change), verdict: verdict.verdict, hunks };
   const { rt } = step;
   step.after(() =>

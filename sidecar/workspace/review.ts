@@ -118,7 +118,7 @@ function placed(hunks: readonly TextHunk[], file: ReviewFile, person: string | n
 const messages = {
   stale: 'A hunk that you decided is not there any more. Look at the change again and decide once more.',
   accept:
-    'You have edited the lines that this hunk would replace. Nothing was changed: take what you want of it by hand, then reject it.',
+    'You have edited the lines that this hunk would replace. Nothing was changed: take what you want of it by hand, then say that it is merged, or reject it.',
   reject:
     'The lines of this hunk have been edited since. That text was kept and nothing was changed: edit it by hand, or accept the hunk.',
   moved:
@@ -132,6 +132,7 @@ function decided(job: ReviewJob, now: Now): VerdictOutcome {
     isolation: job.isolation,
     verdict: job.verdict,
     hunks: job.hunks,
+    merged: job.merged === true,
     base: textOf(job.base),
     after: textOf(job.after),
     person: textOf(now.person.bytes),

@@ -87,6 +87,7 @@ test('answers: numbers in front name requests, the rest is the answer', () => {
 test('review, follow, wait', () => {
   assert.deepEqual(command('review accept 7 h1 h2'), {
     kind: 'verdict',
+    merged: false,
     verdict: 'accept',
     change: 7,
     hunks: ['h1', 'h2'],

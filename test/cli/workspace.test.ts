@@ -126,6 +126,13 @@ test('case 161: two agents at the same lines know of each other as soon as the s
     fs.readFileSync(path.join(store.workspace, 'a.txt'), 'utf8'),
     'by first\ntwo\nthree\nby third\n',
   );
+  const merged = one(await store.lines('review', 'merged', String(rows[1]?.['id'])), 'verdict');
+  assert.equal(
+    (merged['change'] as { state: string }).state,
+    'accepted',
+    'what was merged by hand is decided',
+  );
+  assert.match(fs.readFileSync(path.join(store.workspace, 'a.txt'), 'utf8'), /^by first/);
   assert.deepEqual(
     (await store.lines('doctor')).filter((line) => line['ok'] === false),
     [],

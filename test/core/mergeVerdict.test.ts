@@ -149,6 +149,15 @@ test('a removed file: accepted from a worktree it goes only if it is as the agen
   assert.equal(decide({ ...removed, ...state, person: 'x\nmine\n' }).kind, 'conflict');
 });
 
+test('what a person has merged by hand is accepted without a write, whatever their file says', () => {
+  const state = { base: 'x\n', after: 'agent\n', person: 'both\n', written: 'agent\n' };
+  const how = { path: 'a.ts', isolation: 'worktree', verdict: 'accept', hunks: 'all' } as const;
+  assert.equal(decide({ ...state, ...how }).kind, 'conflict');
+  const merged = decide({ ...state, ...how, merged: true });
+  assert.ok(merged.kind === 'decided' && merged.target === 'none' && merged.base === 'agent\n');
+  assert.deepEqual(merged.left, []);
+});
+
 test('a hunk that is not there any more makes a verdict stale', () => {
   const input = {
     path: 'a.ts',

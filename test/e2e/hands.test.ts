@@ -11,7 +11,7 @@ import { startVSCode } from './harness.ts';
 import type { VSCode } from './harness.ts';
 import { makeSample } from './sample.ts';
 import { makeVsix } from './vsix.ts';
-import { openWorkbench } from './workbench.ts';
+import { openWorkbench, until } from './workbench.ts';
 import type { Workbench } from './workbench.ts';
 
 let vscode: VSCode;
@@ -96,16 +96,63 @@ chapter(
   },
 );
 
-/** What the tools of an agent have said, in order. */
-function resultsOf(agent: string): string[] {
+chapter(
+  'an accepted change that does not fit opens the merge editor, and what is saved there is what counts',
+  async () => {
+    const input = {
+      path: 'src/words.js',
+      old: '  return text.split(" ").length;\n}\n',
+      new: '  return text.split(/\\s+/).length;\n}\n',
+    };
+    const other = {
+      path: 'src/words.js',
+      old: 'export function longestWord',
+      new: '// The longest.\nexport function longestWord',
+    };
+    play('Split by space', [
+      { call: 'edit', input },
+      { call: 'edit', input: other },
+      { text: 'It splits well.' },
+    ]);
+    roost(
+      ...['run', '--new', '--agent', 'splitter', '--isolation', 'worktree', '--mode', 'edits'],
+      ...['--model', 'scripted/demo', '--workspace', vscode.workspace, '--', 'Split by space'],
+    );
+    const mine = onDisk('src/words.js').replace('split(" ").length', 'trim().split(" ").length');
+    writeFileSync(inFolder('src/words.js'), mine);
+    const row = await workbench.attention(/words\.js/);
+    await row.hover();
+    await row.getByRole('button', { name: /^Accept/ }).click();
+    const editor = workbench.page.locator('.merge-editor');
+    await editor.waitFor();
+    // The editor has merged what does not collide.
+    await editor.locator('.result').getByText('// The longest.').waitFor();
+    await editor.getByText('1 Conflict Remaining').waitFor();
+    await workbench.shot('41-merge');
+    assert.equal(onDisk('src/words.js'), mine, 'nothing is saved that the person has not saved');
+    await workbench.attention(/Conflicts\s*1/);
+    await editor.getByText('Accept Combination').first().click();
+    await editor.getByText('0 Conflicts Remaining').waitFor();
+    await workbench.shot('42-merged');
+    await workbench.page.getByRole('button', { name: "Complete the Merge of an Agent's Change" }).click();
+    await editor.waitFor({ state: 'detached' });
+    await until('the change is decided', () => roost('review', 'splitter').includes('"state":"accepted"'));
+    const merged = onDisk('src/words.js');
+    assert.match(merged, /trim\(\)\.split/);
+    assert.match(merged, /\/\/ The longest\.\nexport function longestWord/);
+  },
+);
+
+/** What a command of `roost` prints, on the window's store. */
+function roost(...args: string[]): string {
   const cli = path.join(root, 'dist', 'cli.cjs');
   const env = { ...process.env, ROOST_STORE: path.join(vscode.root, 'home/.local/share/roost') };
-  const lines = execFileSync(process.execPath, [cli, 'follow', agent, '--once'], {
-    env,
-    encoding: 'utf8',
-    windowsHide: true,
-  });
-  return lines
+  return execFileSync(process.execPath, [cli, ...args], { env, encoding: 'utf8', windowsHide: true });
+}
+
+/** What the tools of an agent have said, in order. */
+function resultsOf(agent: string): string[] {
+  return roost('follow', agent, '--once')
     .split('\n')
     .filter(Boolean)
     .map((each): { body?: { kind: string; text: string } } => JSON.parse(each))
