@@ -147,10 +147,11 @@ class Merging implements vscode.TextDocumentContentProvider {
     const merge =
       open.find(({ file }) => file.toString() === named) ?? (open.length === 1 ? open[0] : undefined);
     if (merge === undefined) return;
+    // Before it is closed: then nobody is asked what this answers.
+    this.#forget(merge);
     // It asks first when conflicts are left, and says what came of it.
     const said: unknown = await vscode.commands.executeCommand('mergeEditor.acceptMerge');
-    if (field(said, 'successful') !== true) return;
-    this.#forget(merge);
+    if (field(said, 'successful') !== true) return this.#remember(merge);
     await this.#reviews.decide(merge.change.id, 'accept', 'all', { merged: true });
   }
 

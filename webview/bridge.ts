@@ -187,6 +187,8 @@ const resultFields: Record<PanelMethod, readonly string[]> = {
   'change/list': ['rows', 'more'],
   'change/get': ['id', 'hunks', 'baseHash', 'afterHash'],
   'change/verdict': ['state', 'message', 'change'],
+  'command/output': ['text', 'next', 'running'],
+  'command/kill': ['killed'],
 };
 
 function isResult<M extends PanelMethod>(method: M, value: unknown): value is Result<M> {

@@ -46,6 +46,8 @@ export const limits = {
   highlightQueue: 200,
   /** Characters of an input or output drawn when a call is opened, and added by each "show more". */
   outputChars: 8_000,
+  /** How often the output of a command in the background is asked for while it is shown; nothing is asked while hidden. */
+  commandLookMs: 1_000,
   /** Bytes of one read of a blob. */
   blobPageBytes: 64 * 1024,
   /** Characters of a blob kept here; past it the person is told to open it elsewhere. */

@@ -196,6 +196,15 @@ export const english = {
   'composer.sent.queued': 'Queued: it is a turn of its own after this one.',
   'composer.sent.steered': 'Steered: it is read at the next step.',
 
+  'commands.title.one': 'Runs {0} command in the background',
+  'commands.title.many': 'Runs {0} commands in the background',
+  'commands.show': 'What {0} prints',
+  'commands.kill': 'Kill',
+  'commands.killHint': 'Kill {0} and what it has started',
+  'commands.stopping': 'Ending…',
+  'commands.killed': 'Killed: {0}',
+  'commands.ended': 'It had ended before: {0}',
+
   'changes.title': 'Changes',
   'changes.allDecided': 'all decided',
   'changes.loading': 'Loading the change…',

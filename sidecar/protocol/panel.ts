@@ -20,6 +20,8 @@ export const panelMethods = [
   'change/list',
   'change/get',
   'change/verdict',
+  'command/output',
+  'command/kill',
 ] as const satisfies readonly MethodName[];
 export type PanelMethod = (typeof panelMethods)[number];
 

@@ -137,9 +137,29 @@ chapter(
     await workbench.page.getByRole('button', { name: "Complete the Merge of an Agent's Change" }).click();
     await editor.waitFor({ state: 'detached' });
     await until('the change is decided', () => roost('review', 'splitter').includes('"state":"accepted"'));
+    assert.equal(await workbench.notification(/Has it what you want/).count(), 0, 'nothing is asked twice');
     const merged = onDisk('src/words.js');
     assert.match(merged, /trim\(\)\.split/);
     assert.match(merged, /\/\/ The longest\.\nexport function longestWord/);
+  },
+);
+
+chapter(
+  'the panel lists what an agent runs in the background, shows what it prints, and kills it',
+  async () => {
+    const command = 'echo ready on port 4321; exec sleep 600';
+    play('Serve', [{ call: 'shell', input: { command, background: true } }, { text: 'It is served.' }]);
+    await start('Serve');
+    await workbench.press(/echo ready/, 'Allow');
+    const { panel } = workbench;
+    await panel.getByText('It is served.').waitFor();
+    await panel.getByText('Runs 1 command in the background').waitFor();
+    await panel.locator('.commandhead .foldline').click();
+    await panel.locator('.commandout', { hasText: 'ready on port 4321' }).waitFor();
+    await workbench.shot('43-background');
+    await panel.getByRole('button', { name: 'Kill' }).click();
+    await panel.getByText('Runs 1 command in the background').waitFor({ state: 'hidden' });
+    assert.doesNotMatch(roost('command', 'ls'), /sleep 600/);
   },
 );
 

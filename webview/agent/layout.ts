@@ -2,7 +2,7 @@
 
 import { say } from '../strings.ts';
 
-type PlaceName = 'header' | 'scroller' | 'above' | 'below' | 'latest' | 'strip' | 'composer';
+type PlaceName = 'header' | 'scroller' | 'above' | 'below' | 'latest' | 'commands' | 'strip' | 'composer';
 export type Places = Readonly<Record<PlaceName, HTMLElement>>;
 
 /** Makes them inside `root`, in place of what it held. */
@@ -18,6 +18,7 @@ export function layOut(root: HTMLElement): Places {
     above: make('div', 'above'),
     below: make('div', 'below'),
     latest: make('div', 'tolatest'),
+    commands: make('div', 'strip'),
     strip: make('div', 'strip'),
     composer: make('div', 'composer'),
   };
@@ -25,9 +26,10 @@ export function layOut(root: HTMLElement): Places {
   places.scroller.setAttribute('role', 'log');
   places.scroller.setAttribute('aria-live', 'off'); // the live region says what matters; every word would be too much
   places.scroller.setAttribute('aria-label', say('transcript.label'));
+  places.commands.hidden = true;
   places.strip.hidden = true;
   const middle = make('main', 'transcript');
   middle.append(places.scroller, places.above, places.below, places.latest);
-  root.replaceChildren(places.header, middle, places.strip, places.composer);
+  root.replaceChildren(places.header, middle, places.commands, places.strip, places.composer);
   return places;
 }

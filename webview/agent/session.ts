@@ -17,6 +17,7 @@ import { phaseWords } from '../words.ts';
 import { listen } from './acts.ts';
 import { Cards } from './cards.ts';
 import { Column } from './column.ts';
+import { CommandStrip } from './commandStrip.ts';
 import { Composer } from './composer.ts';
 import { drawItem } from './entries.ts';
 import { estimatePx } from './estimate.ts';
@@ -50,6 +51,7 @@ export class Session {
   readonly #lineage: Lineage;
   readonly #review: Review;
   readonly #strip: Strip;
+  readonly #commands: CommandStrip;
   readonly #follows: readonly Follow[];
   readonly #deaf: () => void;
   #composer: Composer | null = null;
@@ -74,6 +76,7 @@ export class Session {
     this.#lineage = new Lineage(bridge, changed);
     this.#review = new Review({ agent, bridge, announcer, changed });
     this.#strip = new Strip(this.#places.strip, bridge, this.#review);
+    this.#commands = new CommandStrip({ root: this.#places.commands, bridge, announcer });
     this.#pager = new Pager({ agent, bridge, model: this.#model, changed });
     this.#column = new Column({
       scroller: this.#places.scroller,
@@ -107,6 +110,7 @@ export class Session {
     this.#column.close();
     this.#composer?.close();
     this.#review.close();
+    this.#commands.close();
     this.#pager.close();
     this.#lineage.close();
     this.#parts.root.replaceChildren();
@@ -173,6 +177,7 @@ export class Session {
     }
     this.#drawHeader(state);
     this.#drawTranscript(state);
+    this.#commands.draw(state.commands);
     this.#strip.draw();
     if (this.#composer === null) this.#makeComposer(state.agent);
     else this.#composer.setAgent(state.agent);
