@@ -1,12 +1,13 @@
 // What a person is asked about a command: whether many like it may be answered together, and whether it is asked
 // in every mode.
 //
-// A line is cut into words, operators and redirections. Whatever this reader does not know for sure (substitutions,
-// here-documents, compound commands, odd quoting) counts as dangerous: it asks and stands alone. Being wrong in
-// that direction costs a key; in the other it costs the person's files.
+// Each command of the line is judged, wherever it stands (commandParse.ts). Whatever is not known for sure counts as
+// dangerous: it asks and stands alone. Being wrong in that direction costs a key; in the other it costs the person's
+// files.
 
 import path from 'node:path';
-import { carried, directoryAfter, leaves, reachOf, textOfShell } from './commandReach.ts';
+import { isOpen, readLine, unsureText, type SimpleCommand } from './commandParse.ts';
+import { carried, leaves, reachOf, textOfShell } from './commandReach.ts';
 
 export interface Judgement {
   /** The programs of the line with their subcommands; null: it must not be answered together with others. */
@@ -37,30 +38,50 @@ const dangerous = (danger: string): Judgement => ({ cluster: null, danger, harml
 
 function judged(command: string, place: Place): Judgement {
   place.texts.read += 1;
-  const commands = mostTexts < place.texts.read ? null : parsed(command);
-  if (commands === null) return dangerous('It cannot be read with certainty.');
+  if (mostTexts < place.texts.read) return dangerous(unsureText);
+  const line = readLine(command, place.directory, place.workspace);
+  if (line.kind === 'unsure') return dangerous(line.why);
   const names: string[] = [];
   let alone = false;
-  let { directory } = place;
-  for (const each of commands) {
-    const danger = dangerOf(each, { ...place, directory });
-    if (danger !== null) return dangerous(danger);
-    const next = directoryAfter(each.words, directory, place.workspace);
-    if (next === null) return dangerous('It goes to another folder.');
-    directory = next;
+  for (const { command: each, directories } of line.commands) {
+    for (const directory of directories) {
+      const danger = dangerOf(each, { ...place, directory });
+      if (danger !== null) return dangerous(danger);
+    }
     const name = nameOf(each);
     if (name === null || 0 < each.writes.length) alone = true;
-    else names.push(name);
+    else if (name !== '') names.push(name);
   }
   return {
     cluster: alone || names.length === 0 ? null : `command:${names.join(' ')}`,
     danger: null,
-    harmless: commands.length > 0 && commands.every(looksOnly),
+    harmless: line.commands.length > 0 && line.commands.every((each) => looksOnly(each.command)),
   };
 }
 
+/** Lines and whether they only look, the newest last. */
+const known = new Map<string, boolean>();
+const mostKnown = 64;
+
+/**
+ * Whether a command only looks, as `judge` says: that hangs on its text alone, so it is remembered, and of the three times
+ * that a call needs it two cost nothing.
+ */
+export function isHarmless(command: string, workspace: string): boolean {
+  const before = known.get(command);
+  if (before !== undefined) return before;
+  return remember(command, judge(command, workspace).harmless);
+}
+
+function remember(command: string, harmless: boolean): boolean {
+  known.set(command, harmless);
+  const oldest = known.keys().next();
+  if (mostKnown < known.size && oldest.done !== true) known.delete(oldest.value);
+  return harmless;
+}
+
 /** Programs that write nothing and start nothing, whatever their arguments are. */
-const lookers = new Set('ls pwd echo true false uname which basename dirname'.split(' '));
+const lookers = new Set('ls pwd echo true false uname which basename dirname [['.split(' '));
 /** The only options of `date` that neither set the clock nor read a file (`--file` prints the lines it cannot read). */
 const dateOption = /^(\+.*|-u|--utc|-R|-I\w*|--iso-8601(=\w+)?|--rfc-3339=\w+)$/;
 /** These read files, and a link may lead anywhere; without a file they read what a looking command pipes to them. */
@@ -83,8 +104,10 @@ const outsideWord = (word: string): boolean =>
 /** Whether a command only looks at what is below its directory: a secret elsewhere is not for a model to read unasked. */
 function looksOnly(command: SimpleCommand): boolean {
   const [program = '', ...rest] = command.words;
-  if (command.writes.length > 0) return false;
-  if (rest.some(outsideWord)) return false;
+  if (command.writes.length + command.reads.length > 0) return false;
+  // What is not known may name a file elsewhere, or be a secret of the environment.
+  if (rest.some(outsideWord) || command.words.some(isOpen)) return false;
+  if (command.words.length === 0) return true;
   if (program === 'date') return rest.every((word) => dateOption.test(word));
   if (readers.has(program))
     return command.piped && rest.every((word) => /^-\w*$/.test(word) && !word.includes('o'));
@@ -92,89 +115,6 @@ function looksOnly(command: SimpleCommand): boolean {
   const [sub = '', ...options] = rest;
   return gitLookers.has(sub) && !options.some((option) => gitActs.test(option) || optionByName.test(option));
 }
-
-interface SimpleCommand {
-  readonly words: string[];
-  /** Targets of `>` and `>>`. */
-  readonly writes: string[];
-  /** Comes after a pipe. */
-  readonly piped: boolean;
-}
-
-const keywords =
-  /^(if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|coproc|!|\[\[)$/;
-
-/** The simple commands of a line; null when it has anything that this reader does not know. */
-function parsed(line: string): SimpleCommand[] | null {
-  const commands: SimpleCommand[] = [];
-  let now: SimpleCommand = { words: [], writes: [], piped: false };
-  let redirected = false;
-  const tokens = tokensOf(line.trim());
-  if (tokens === null) return null;
-  for (const token of tokens) {
-    if (token.kind === 'word') {
-      if (redirected) now.writes.push(token.text);
-      else if (now.words.length === 0 && keywords.test(token.text)) return null;
-      else now.words.push(token.text);
-      redirected = false;
-      continue;
-    }
-    if (redirected) return null;
-    if (token.kind === 'write') redirected = true;
-    if (token.kind !== 'end') continue;
-    // A new line after a pipe goes on with it.
-    if (now.piped && now.words.length === 0 && now.writes.length === 0 && token.text === '\n') continue;
-    if (0 < now.words.length || 0 < now.writes.length) commands.push(now);
-    now = { words: [], writes: [], piped: token.text === '|' };
-  }
-  if (redirected) return null;
-  return 0 < now.words.length || 0 < now.writes.length ? [...commands, now] : commands;
-}
-
-interface Token {
-  /** `end`: what separates two commands. `write`: a redirection whose target follows. `copy`: one between descriptors. */
-  readonly kind: 'word' | 'end' | 'write' | 'copy';
-  readonly text: string;
-}
-
-// Sticky, tried in this order. What none of them matches is not known: `$`, backquotes, brackets of all kinds, here-documents, comments.
-const blank = /[ \t]+/y;
-const separator = /&&|\|\||[;\n]|\|(?!&)|&(?!>)/y;
-// `>&1x` writes to a file of the name `1x`.
-const copyRedirection = /\d?>&\d(?![^\s;&|<>])/y;
-const writeRedirection = /&>>?|\d?>>?(?![(&|])/y;
-const wordPattern = /(?:[\w./:=,+@%^*?~!\]-]|\[|(?<=[^\s;&|<>()])#|'[^']*'|"[^"$`\\]*"|\\[^\n])+/y;
-
-function tokensOf(text: string): Token[] | null {
-  const tokens: Token[] = [];
-  let at = 0;
-  const take = (pattern: RegExp): string | null => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text)?.[0];
-    if (found === undefined) return null;
-    at += found.length;
-    return found;
-  };
-  while (at < text.length) {
-    if (take(blank) !== null) continue;
-    const copy = take(copyRedirection);
-    const write = copy === null ? take(writeRedirection) : null;
-    const end = copy === null && write === null ? take(separator) : null;
-    const word = copy === null && write === null && end === null ? take(wordPattern) : null;
-    if (copy !== null) tokens.push({ kind: 'copy', text: copy });
-    else if (write !== null) tokens.push({ kind: 'write', text: write });
-    else if (end !== null) tokens.push({ kind: 'end', text: end });
-    else if (word !== null) tokens.push({ kind: 'word', text: unquoted(word) });
-    else return null;
-  }
-  return tokens;
-}
-
-const unquoted = (word: string): string =>
-  word.replace(
-    /'([^']*)'|"([^"]*)"|\\(.)/g,
-    (_all, single?: string, double?: string, escaped?: string) => single ?? double ?? escaped ?? '',
-  );
 
 // Run another command that stands in their arguments, so their own name says nothing.
 const carriers = new Set(
@@ -190,13 +130,13 @@ const withSubcommand = new Set(
   ),
 );
 
-/** What stands for a command in a cluster; null when its name does not say what it does. */
+/** What stands for a command in a cluster, '' when it is no program; null when its name does not say what it does. */
 function nameOf(command: SimpleCommand): string | null {
   const [program = '', ...rest] = command.words;
-  if (program.includes('=') || carriers.has(path.basename(program))) return null;
+  if (program.includes('=') || isOpen(program) || carriers.has(path.basename(program))) return null;
   if (!withSubcommand.has(program)) return program;
   const sub = rest[0] ?? '';
-  if (sub === '' || sub.startsWith('-')) return null;
+  if (sub === '' || sub.startsWith('-') || isOpen(sub)) return null;
   // `npm run build` and `npm run deploy` are different things.
   return ['run', 'run-script', 'exec'].includes(sub)
     ? `${program} ${sub} ${rest[1] ?? ''}`
@@ -209,7 +149,11 @@ const always = new Set(
   ),
 );
 /** Builtins after which the words of a line mean something else. */
-const meaning = new Set('alias unalias trap enable hash export declare typeset readonly'.split(' '));
+const meaning = new Set(
+  'alias unalias trap enable hash export declare typeset readonly local let read mapfile readarray getopts unset shopt bind complete compgen'.split(
+    ' ',
+  ),
+);
 const shells = new Set('sh bash zsh dash fish python python3 node perl ruby'.split(' '));
 const gitDangers =
   /^(push|clean|reset|checkout|restore|rebase|filter-branch|filter-repo|config|gc|reflog|update-ref|worktree|stash|branch|tag|remote|submodule|am|apply)$/;
@@ -218,11 +162,15 @@ const publishing =
 
 function dangerOf(command: SimpleCommand, place: Place): string | null {
   const outside = command.writes.find((target) => leaves(target, place.directory, place.workspace));
-  if (outside !== undefined) return `It writes to ${outside}.`;
-  const [word = ''] = command.words;
+  if (outside !== undefined) return `It writes to ${shown(outside)}.`;
+  const read = command.reads.find((target) => leaves(target, place.directory, place.workspace));
+  if (read !== undefined) return `It reads ${shown(read)}.`;
+  const [word = '', ...rest] = command.words;
   const program = path.basename(word);
+  if (isOpen(word)) return 'It runs what is known only when it runs.';
+  if (rest.some(isOpen) && mayMean(program, rest)) return unsureText;
   const inner = carriers.has(program) ? carried(command.words) : [];
-  if (inner === null) return 'It cannot be read with certainty.';
+  if (inner === null) return unsureText;
   for (const words of [command.words, ...inner]) {
     const danger = dangerOfProgram({ ...command, words: [...words] }, program);
     if (danger !== null) return danger;
@@ -234,6 +182,16 @@ function dangerOf(command: SimpleCommand, place: Place): string | null {
   return looksOnly(command) ? null : reachOf(command.words, place.directory, place.workspace);
 }
 
+const shown = (word: string): string => word.replaceAll('\0', '…');
+
+/** Whether what is not known of its words may decide what a program does. */
+function mayMean(program: string, rest: readonly string[]): boolean {
+  if (['git', 'chmod', 'chgrp', 'test', '['].includes(program) || carriers.has(program)) return true;
+  const [first = ''] = rest;
+  const decides = withSubcommand.has(program) || program === 'printf';
+  return decides && (isOpen(first) || first.startsWith('-'));
+}
+
 /** Of the program that the words begin with; `carrier` is the one that may start it, or the same. */
 function dangerOfProgram(command: SimpleCommand, carrier: string): string | null {
   const [word = '', ...rest] = command.words;
@@ -241,6 +199,9 @@ function dangerOfProgram(command: SimpleCommand, carrier: string): string | null
   const line = [program, ...rest].join(' ');
   if (word.includes('=') && program === carrier) return 'It sets variables for another program.';
   if (meaning.has(program)) return 'It changes what later commands mean.';
+  // The subscript of a variable is reckoned, and what is reckoned may run a command.
+  if (['printf', 'test', '['].includes(program) && rest.some((each) => /^-[vR]/.test(each)))
+    return unsureText;
   if (always.has(program)) return `It runs ${program}.`;
   if (
     program === 'rm' ||

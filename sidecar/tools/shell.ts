@@ -10,7 +10,8 @@ import type { Json } from '../protocol/json.ts';
 import { createCommands } from './command/commands.ts';
 import type { Commands } from './command/commands.ts';
 import type { ShellKind } from './command/script.ts';
-import { judge } from './commandLine.ts';
+import { isHarmless, judge } from './commandLine.ts';
+import { isParserLoaded, loadParser } from './commandParse.ts';
 import { fieldsOf } from './fields.ts';
 import { originOf, withSetup } from './setup.ts';
 import { callOf, run, takeUp } from './shellRun.ts';
@@ -90,13 +91,18 @@ export function createShell(options: ShellOptions): Tool {
   return {
     spec,
     callClass: 'effect',
-    prepare: (job) => Promise.resolve(prepare(options, job)),
-    prepareNow: (job) => prepare(options, job),
+    prepare: async (job) => {
+      await loadParser();
+      return prepare(options, job);
+    },
+    prepareNow: (job) => (isParserLoaded() ? prepare(options, job) : null),
     run: async (job, evidence, doing) => {
+      await loadParser();
       const wish = wishOf(job, evidence, doing);
       return typeof wish === 'string' ? failure(wish) : await run(options, wish);
     },
     recover: async (job, evidence, doing) => {
+      await loadParser();
       const wish = wishOf(job, evidence, doing);
       if (typeof wish === 'string') return failure(wish);
       if (commands === null || !isObject(evidence) || typeof evidence['origin'] !== 'string') {
@@ -106,7 +112,7 @@ export function createShell(options: ShellOptions): Tool {
     },
     mayWrite: (job) => {
       const input = inputOf(job);
-      return typeof input !== 'string' && !judge(input.command, job.place.workspace).harmless;
+      return typeof input !== 'string' && !isHarmless(input.command, job.place.workspace);
     },
     settled: (call) => {
       // Its record is needed for as long as it runs, and a while longer.
@@ -126,7 +132,7 @@ const setupIn = (evidence: Json): string | null =>
 function wishOf(job: ToolJob, evidence: Json, doing: Doing): Wish | string {
   const input = inputOf(job);
   if (typeof input === 'string') return input;
-  const writes = !judge(input.command, job.place.workspace).harmless;
+  const writes = !isHarmless(input.command, job.place.workspace);
   return { job, doing, ...input, setup: setupIn(evidence), writes };
 }
 

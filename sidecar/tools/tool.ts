@@ -19,8 +19,8 @@ export interface Tool {
   readonly spec: ToolSpec;
   readonly callClass: CallClass;
   prepare(job: ToolJob): Promise<Prepared>;
-  /** For a tool that only reads its arguments to prepare. */
-  prepareNow?(job: ToolJob): Prepared;
+  /** For a tool that only reads its arguments to prepare; null: not yet, something is loaded for it. */
+  prepareNow?(job: ToolJob): Prepared | null;
   run(job: ToolJob, evidence: Json, doing: Doing): Promise<ToolOutcome>;
   /** Whether this call may write files; when not given every call may that is not pure. */
   mayWrite?(job: ToolJob): boolean;

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { judge } from '../../sidecar/tools/commandLine.ts';
+import { loadParser } from '../../sidecar/tools/commandParse.ts';
+
+await loadParser();
 
 const clusterOf = (command: string): string | null => judge(command, '/w').cluster;
 
@@ -56,7 +59,6 @@ const dangerous = [
   'echo "$(rm x)"',
   'echo "`rm x`"',
   'cat <(rm x)',
-  'cat << END\nx\nEND',
   'if true; then rm x; fi',
   'for f in *; do rm $f; done',
   '(rm x)',
@@ -79,9 +81,7 @@ const dangerous = [
   "echo 'unfinished",
   'echo x >',
   'x=1; $x',
-  'ls # comment',
   "ls # it's\nrm x\n#'",
-  'echo ${x}',
   'a!b $HOME',
   // Another command in the words of a first one.
   'env rm -rf x',
@@ -123,6 +123,76 @@ const dangerous = [
   'touch ../../x',
   'echo x | tee /etc/passwd',
   'echo x > src/*',
+  // What a parser of the whole language sees: every place that a command may stand in.
+  'x=rm; $x -rf .',
+  '$(echo rm) x',
+  '"$(printf rm)" x',
+  '{rm,-rf,.}',
+  "$'\\x72m' x",
+  'rm x &',
+  '! rm x',
+  'time rm x',
+  '{ rm x; } 2>/dev/null',
+  'if rm x; then ls; fi',
+  'while rm x; do ls; done',
+  'case x in x) rm y;; esac',
+  'f() { rm x; }; f',
+  'ls() { echo; }',
+  'coproc rm x',
+  'select f in *; do ls; done',
+  'echo "${y:-$(rm x)}"',
+  'echo "`echo \\`rm x\\``"',
+  'cat <<EOF\n$(rm x)\nEOF',
+  'cat <<EOF\nx',
+  'bash <<EOF\nrm x\nEOF',
+  "bash <<< 'rm x'",
+  'while true; do bash; done < script',
+  'cat < /etc/passwd',
+  'cat < .ssh/../../x',
+  'cat < /dev/tcp/1.2.3.4/80',
+  'echo x 3<>/etc/passwd',
+  'echo x >| ../out',
+  'echo x {fd}>../out',
+  'ls && { ls > ../out; }',
+  // Arithmetic and names of variables that run what stands in a value.
+  'echo $((a[$(rm x)]))',
+  "x='a[$(rm y)]'; echo $((x))",
+  '[[ $x -eq 1 ]]',
+  "[[ -v 'a[$(rm x)]' ]]",
+  "test -v 'a[$(rm x)]'",
+  'echo ${!x}',
+  'echo ${x@P}',
+  'echo ${a[x]}',
+  'echo $[x]',
+  '((x))',
+  'let x=1',
+  // Variables that programs read.
+  'PATH=/evil; ls',
+  'x=1 ls',
+  'http_proxy=evil; npm ci',
+  'printf -v PATH x',
+  'printf $X x',
+  'read PATH <<< /evil',
+  'IFS=x',
+  // Words that decide, and are known only when the line runs.
+  'git $X',
+  'npm $X',
+  'env $X',
+  'find . -name $X',
+  'chmod $X .',
+  'cp a $X',
+  'node $X',
+  'echo x > $X',
+  'cd $X && ls',
+  // Folders: a `cd` that fails, that may not run, that ends with its subshell, that is done again.
+  'cd nowhere; cp a ../x',
+  'true || cd src; cp a ../x',
+  '(cd src); cp a ../x',
+  'cd src | true; cp a ../x',
+  'cd src & cp a ../x',
+  'if true; then cd src; fi; cp a ../x',
+  'for i in 1 2; do cd src; done',
+  'cd a && while true; do cd ..; done',
 ];
 
 for (const command of dangerous) {
@@ -165,6 +235,40 @@ test('everyday commands are no danger', () => {
     'env CI=1 npm test',
     'grep -rn hooks .github',
     'cat .vscode/tasks.json',
+  ])
+    assert.equal(judge(line, '/w').danger, null, line);
+});
+
+test('what only looks is known wherever it stands', () => {
+  for (const line of [
+    'ls # comment',
+    'cat << END\nx\nEND',
+    "cat << 'END'\n$(rm x)\nEND",
+    'if [[ -f x && $y == z ]]; then ls; else pwd; fi',
+    'for f in a b; do echo; done',
+    'ls | while true; do echo x; done',
+    '(ls) || true',
+    'git log --oneline | head -5 2>&1',
+  ])
+    assert.deepEqual(judge(line, '/w'), { ...judge(line, '/w'), danger: null, harmless: true }, line);
+  for (const line of ['echo $SECRET', 'cat < x', 'ls $X', 'ls "$(pwd)"'])
+    assert.deepEqual(judge(line, '/w'), { ...judge(line, '/w'), danger: null, harmless: false }, line);
+});
+
+test('scripts are read, and are no danger when nothing in them is', () => {
+  for (const line of [
+    'x=1; echo "$x"',
+    'rev=$(git rev-parse HEAD); echo "$rev"',
+    'for f in src/*.ts; do cat "$f"; done',
+    'cd src || exit 1; npm test',
+    '(cd src && npm test)',
+    'cd src && cp a ../x',
+    'grep -rn "$X" src',
+    'printf "%s\\n" "$x"',
+    'echo $((1 + 2))',
+    'cat > notes.md <<EOF\nwords\nEOF',
+    "git commit -q -F - <<'EOF'\nwords\nEOF",
+    'set -e; npm ci; npm test',
   ])
     assert.equal(judge(line, '/w').danger, null, line);
 });

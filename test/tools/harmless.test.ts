@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judge } from '../../sidecar/tools/commandLine.ts';
+import { loadParser } from '../../sidecar/tools/commandParse.ts';
+
+await loadParser();
 
 const looks = [
   'git ls-files',
