@@ -72,6 +72,11 @@ export class Connection {
     void this.#bring();
   }
 
+  /** The directory of the store that is used; null before the first connection. */
+  get store(): string | null {
+    return this.#store;
+  }
+
   /** Ends the running sidecar in order and starts a new one; also the way out of `failed`. */
   async restart(): Promise<void> {
     this.#falls = [];

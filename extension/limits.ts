@@ -62,6 +62,10 @@ export const limits = {
   copyChars: 1_000_000,
   /** Roots stopped by one round of "Stop All"; it goes on in rounds until none is left. */
   rootsPage: 200,
+  /** Days of a page about cost; as many as the ledger keeps single requests. */
+  costDays: 30,
+  /** Bytes that `roost` may print when the extension runs it; it prints a line. More ends it. */
+  cliBytes: 1024 * 1024,
   /** How long a message stays in the status bar. */
   sayMs: 5_000,
   /** At most one notification in this time while the window is in the background (case 227). */

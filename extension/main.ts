@@ -17,6 +17,8 @@ import { registerLifeCommands } from './lifeCommands.ts';
 import { describe } from './log.ts';
 import { sendProviders } from './models.ts';
 import { Panels } from './panels.ts';
+import { registerBranchCommands } from './branchCommands.ts';
+import { registerCostCommands } from './costCommands.ts';
 import { registerReviewCommands } from './reviewCommands.ts';
 import { ReviewDocs } from './reviewDocs.ts';
 import { ReviewGutter } from './reviewGutter.ts';
@@ -40,6 +42,8 @@ export function activate(extension: vscode.ExtensionContext): void {
   registerKnowledgeCommands(ctx);
   registerLifeCommands(ctx, panels);
   registerUndoCommands(ctx);
+  registerBranchCommands(ctx, panels);
+  registerCostCommands(ctx);
   registerFolderCommands(ctx);
   registerDecisions(ctx, attention);
   const reviews = new Reviews(ctx);

@@ -1,5 +1,5 @@
-// The palette's commands that can be taken back: delete a branch and restore it, rewind an agent. And the one that
-// ends that: empty the trash.
+// The palette's commands that can be taken back: delete a branch and restore it, rewind an agent. And those that
+// end that: empty the trash, say how long it keeps.
 
 import * as vscode from 'vscode';
 import { turnId } from '../sidecar/protocol/ids.ts';
@@ -17,6 +17,7 @@ export function registerUndoCommands(ctx: Ctx): void {
   ctx.command('roost.delete', (given: unknown) => deleteBranch(ctx, given));
   ctx.command('roost.restore', (given: unknown) => restoreBranch(ctx, given));
   ctx.command('roost.emptyTrash', (given: unknown) => emptyTrash(ctx, given));
+  ctx.command('roost.keepTrash', (given: unknown) => keepTrash(ctx, given));
   ctx.command('roost.rewind', (given: unknown) => rewind(ctx, given));
 }
 
@@ -76,6 +77,35 @@ async function emptyTrash(ctx: Ctx, given: unknown): Promise<unknown> {
   const text = counted(done.agents, t('1 agent is deleted.'), t('{0} agents are deleted.', done.agents));
   vscode.window.setStatusBarMessage(`Roost: ${text}`, limits.sayMs);
   return done;
+}
+
+const dayMs = 24 * 60 * 60_000;
+
+/** How long what is deleted can be restored: a setting of the store, the same for all its windows. */
+async function keepTrash(ctx: Ctx, given: unknown): Promise<unknown> {
+  const keptMs = field(given, 'keptMs');
+  const wanted = typeof keptMs === 'number' || keptMs === null ? keptMs : await chooseTime();
+  if (wanted === undefined) return undefined;
+  const done = await ctx.connection.call('trash/keep', { keptMs: wanted, key: ctx.key() });
+  const text =
+    wanted === null
+      ? t('What is deleted stays in the trash until you empty it.')
+      : t('What is deleted stays in the trash for {0} days, and then goes for good.', wanted / dayMs);
+  void vscode.window.showInformationMessage(text);
+  return done;
+}
+
+async function chooseTime(): Promise<number | null | undefined> {
+  const items = [
+    ...[1, 7, 30, 90, 365].map((days) => ({
+      label: days === 1 ? t('1 day') : t('{0} days', days),
+      ...(days === 30 ? { description: t('unless another time was set') } : {}),
+      keptMs: days * dayMs,
+    })),
+    { label: t('Until I empty it'), keptMs: null },
+  ];
+  const title = t('How long can what is deleted be restored? It is meant for all that is in the trash.');
+  return (await vscode.window.showQuickPick(items, { title }))?.keptMs;
 }
 
 async function pickFromTrash(ctx: Ctx): Promise<AgentId | undefined> {

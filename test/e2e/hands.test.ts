@@ -163,6 +163,72 @@ chapter(
   },
 );
 
+chapter('a conversation is compacted, and what it has cost is shown day by day', async () => {
+  await workbench.command('Roost: Compact Conversation');
+  await choose('serve');
+  await workbench.page.locator('.quick-input-title', { hasText: 'Compact serve' }).waitFor();
+  await workbench.answer('');
+  await workbench.notification(/The conversation of serve is too short to be worth a summary/).waitFor();
+  await workbench.command('Notifications: Clear All Notifications');
+  await workbench.command('Roost: Show Cost');
+  await choose('An Agent and Its Branch');
+  await choose('splitter');
+  const shown = workbench.page
+    .frameLocator('iframe.webview.ready:not([src*="roost.roost"])')
+    .frameLocator('iframe#active-frame');
+  await shown.getByRole('heading', { name: 'Cost of splitter' }).waitFor();
+  await shown.getByRole('cell', { name: 'scripted/demo' }).waitFor();
+  await workbench.shot('44-cost');
+});
+
+chapter(
+  'a branch goes into a file and comes back from it, and the trash keeps as long as is said',
+  async () => {
+    const file = inFolder('serve.jsonl');
+    await workbench.command('Roost: Export Branch…');
+    await choose('serve');
+    await fileDialog('Export serve');
+    await workbench.page.keyboard.press('Enter');
+    await workbench.notification(/serve is exported to serve\.jsonl/).waitFor();
+    assert.match(readFileSync(file, 'utf8'), /"type":"end"/);
+    await workbench.shot('45-exported');
+    await workbench.command('Notifications: Clear All Notifications');
+    await workbench.command('Roost: Import Branch…');
+    await fileDialog('Import a Branch');
+    await workbench.choose('serve.jsonl');
+    await workbench.notification(/is imported\. It is at rest/).waitFor();
+    await workbench.panel.getByText('It is served.').waitFor();
+    writeFileSync(file, readFileSync(file, 'utf8').slice(0, -40));
+    await workbench.command('Roost: Import Branch…');
+    await fileDialog('Import a Branch');
+    await workbench.choose('serve.jsonl');
+    await workbench.notification(/cannot be imported/).waitFor();
+    await workbench.command('Notifications: Clear All Notifications');
+    await workbench.command('Roost: Set How Long the Trash Keeps…');
+    await choose('7 days');
+    await workbench.notification(/stays in the trash for 7 days/).waitFor();
+    await workbench.shot('46-trash');
+  },
+);
+
+/** The box of the editor's own dialog for files, once it has looked at the workspace. */
+async function fileDialog(title: string): Promise<void> {
+  await workbench.page.locator('.quick-input-title', { hasText: title }).waitFor();
+  const input = workbench.page.locator('.quick-input-widget input.input');
+  await until('the dialog is in the workspace', async () =>
+    (await input.inputValue()).startsWith(vscode.workspace),
+  );
+}
+
+/** Chooses a line of a quick pick by keys, once it is there. */
+async function choose(label: string): Promise<void> {
+  const rows = workbench.page.locator('.quick-input-list .monaco-list-row', { hasText: label });
+  await rows.first().waitFor();
+  await workbench.page.locator('.quick-input-widget input.input').fill(label);
+  await workbench.page.locator('.quick-input-list .monaco-list-row.focused', { hasText: label }).waitFor();
+  await workbench.page.keyboard.press('Enter');
+}
+
 /** What a command of `roost` prints, on the window's store. */
 function roost(...args: string[]): string {
   const cli = path.join(root, 'dist', 'cli.cjs');
