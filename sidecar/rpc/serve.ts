@@ -26,6 +26,7 @@ import { groupHandlers } from './groups.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
+import { checkPerson, refuseInside } from './persons.ts';
 import { profileList } from './profiles.ts';
 import { serverHandlers, type ServersNow } from './servers.ts';
 import { realFolder } from './start.ts';
@@ -255,7 +256,9 @@ class Serving {
   }
 
   #call<M extends MethodName>(peer: Peer, method: M, params: unknown): Result<M> | Promise<Result<M>> {
-    return this.#handlers[method](validate(method, params), peer);
+    const valid = validate(method, params);
+    checkPerson(peer, method);
+    return this.#handlers[method](valid, peer);
   }
 
   #makeHandlers(): Handlers {
@@ -351,12 +354,8 @@ class Serving {
         if (agent !== undefined) await this.#look(agent.workspace);
         return this.#commit((reply) => ({ kind: 'agent/configure', params, reply }));
       },
-      'mcp/files': (params, peer) => {
-        refuseInside(peer);
-        return this.#commit((reply) => ({ kind: 'mcp/files', params, reply }));
-      },
-      'trust/set': async (asked, peer) => {
-        refuseInside(peer);
+      'mcp/files': (params) => this.#commit((reply) => ({ kind: 'mcp/files', params, reply })),
+      'trust/set': async (asked) => {
         const params = { ...asked, workspace: await realFolder(asked.workspace) };
         await this.#look(params.workspace);
         return this.#commit((reply) => ({ kind: 'trust/set', params, reply }));
@@ -364,20 +363,13 @@ class Serving {
       'agent/compact': (params) => this.#commit((reply) => ({ kind: 'agent/compact', params, reply })),
       'agent/close': (params) => this.#commit((reply) => ({ kind: 'agent/close', params, reply })),
       'agent/delete': (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
-      'agent/import': async (asked, peer) => {
-        refuseInside(peer);
+      'agent/import': async (asked) => {
         const params = { ...asked, workspace: await realFolder(asked.workspace) };
         if (params.after === 0) await this.#look(params.workspace);
         return this.#commit((reply) => ({ kind: 'agent/import', params, reply }));
       },
-      'trash/empty': (params, peer) => {
-        refuseInside(peer);
-        return this.#commit((reply) => ({ kind: 'trash/empty', params, reply }));
-      },
-      'trash/keep': (params, peer) => {
-        refuseInside(peer);
-        return this.#commit((reply) => ({ kind: 'trash/keep', params, reply }));
-      },
+      'trash/empty': (params) => this.#commit((reply) => ({ kind: 'trash/empty', params, reply })),
+      'trash/keep': (params) => this.#commit((reply) => ({ kind: 'trash/keep', params, reply })),
       'agent/restore': (params) => this.#commit((reply) => ({ kind: 'agent/restore', params, reply })),
       'turn/retry': (params) => this.#commit((reply) => ({ kind: 'turn/retry', params, reply })),
       'queue/remove': (params) => this.#commit((reply) => ({ kind: 'queue/remove', params, reply })),
@@ -481,13 +473,4 @@ class Serving {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#options.log.error('a call or a follow failed', { message });
   }
-}
-
-/** A command of an agent must not decide what agents are told, nor do what nobody can undo. */
-function refuseInside(peer: Peer): void {
-  if (peer.hello?.call === undefined) return;
-  throw new RoostError(
-    'request/invalid',
-    'A person decides that, in the editor or in a terminal of their own.',
-  );
 }

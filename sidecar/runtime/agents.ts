@@ -7,6 +7,7 @@ import type { ErrorCode } from '../protocol/errors.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import { answerTo, keepAnswer } from './answered.ts';
+import { callerOf, modeFrom, reachProblem, turnOfCaller } from './callers.ts';
 import { openCall } from './calls.ts';
 import type { ClientEvent, Reply, RuntimeEvent } from './event.ts';
 import { hasRoom } from './inbox.ts';
@@ -28,17 +29,6 @@ export function refuse<T>(step: Step, reply: Reply<T>, code: ErrorCode, message:
   step.after(() => reply({ ok: false, code, message }));
 }
 
-/** Who speaks: the agent in whose command the client runs, 0 for a person. */
-export function callerOf(step: Step, { call }: Pick<ClientEvent, 'call'>): number {
-  return call === undefined ? 0 : (step.store.get('call', call)?.agent ?? 0);
-}
-
-/** The turn of `parent` in whose command the client runs; 0: it runs in none of its commands. */
-export function turnOfCaller(step: Step, { call }: Pick<ClientEvent, 'call'>, parent: number): number {
-  const row = call === undefined ? undefined : step.store.get('call', call);
-  return row === undefined || row.agent !== parent ? 0 : row.turn;
-}
-
 /** Starts an agent. The same key gives the same agent for ever. */
 export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/start' }>): void {
   const { params, reply } = event;
@@ -50,6 +40,9 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
   const plan = planStart(step, params);
   if ('code' in plan) return refuse(step, reply, plan.code, plan.message);
   const { parent, place, blob, revision, model } = plan;
+  const reach = reachProblem(step, event, parent?.id ?? 0);
+  if (reach !== null) return refuse(step, reply, reach.code, reach.message);
+  const mode = parent === null ? (revision.mode ?? 'ask') : modeBelow(parent.mode, revision.mode);
   const schema = pinSchema(step, params.schema, blob);
   if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   const wanted = params.name ?? nameFrom(params.text);
@@ -63,7 +56,7 @@ export function onStart(step: Step, event: Extract<ClientEvent, { kind: 'agent/s
     profile: blob,
     model,
     isolation: params.isolation ?? landing(step, parent, { place, revision }),
-    mode: params.mode ?? (parent === null ? (revision.mode ?? 'ask') : modeBelow(parent.mode, revision.mode)),
+    mode: modeFrom(step, event, params.mode ?? mode),
     place,
     key: params.key,
   });

@@ -4,8 +4,9 @@
 import { must } from '../core/assert.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import { agentId, turnId } from '../protocol/ids.ts';
-import { callerOf, refuse, textProblem, turnOfCaller } from './agents.ts';
+import { refuse, textProblem } from './agents.ts';
 import { stopCommand } from './background.ts';
+import { callerOf, modeFrom, reachProblem, turnOfCaller } from './callers.ts';
 import { forgetCounts, pinTo } from './estimate.ts';
 import type { ClientEvent } from './event.ts';
 import { pinProfile, profileNames } from './profiles.ts';
@@ -34,6 +35,8 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   }
   const source = step.findAgent(params.agent);
   if (source === undefined) return refuse(step, reply, 'agent/unknown', unknown(params.agent));
+  const reach = reachProblem(step, event, source.parent);
+  if (reach !== null) return refuse(step, reply, reach.code, reach.message);
   const at = goalOf(step, source, params.turn ?? newestTurn(step, source));
   if ('code' in at) return refuse(step, reply, at.code, at.message);
   const problem = textProblem(params.text);
@@ -43,7 +46,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
   if (standing?.code === 'agent/trashed') return refuse(step, reply, standing.code, standing.message);
   const limit = source.parent === 0 ? null : spawnProblem(step, step.agent(source.parent), 1);
   if (limit !== null) return refuse(step, reply, 'budget/spent', limit);
-  const { parent, profile, model, isolation, mode, place } = source;
+  const { parent, profile, model, isolation, place } = source;
   const schema = pinSchema(step, params.schema, profile);
   if (typeof schema === 'string') return refuse(step, reply, 'request/invalid', schema);
   const name = freeName(step, parent, params.name ?? `${source.name}-fork`);
@@ -56,7 +59,7 @@ export function onFork(step: Step, event: Event<'agent/fork'>): void {
     profile,
     model,
     isolation,
-    mode,
+    mode: modeFrom(step, event, source.mode),
     place,
     fork,
     text: params.text,

@@ -148,6 +148,10 @@ const always = new Set(
     ' ',
   ),
 );
+/** Words of `roost` that are for a person: agents are refused them, unless their command hides whose it is. */
+const deciding = new Set(
+  'answer review trust budget configure models trash import checkpoint shutdown mcp --parent'.split(' '),
+);
 /** Builtins after which the words of a line mean something else. */
 const meaning = new Set(
   'alias unalias trap enable hash export declare typeset readonly local let read mapfile readarray getopts unset shopt bind complete compgen'.split(
@@ -203,6 +207,7 @@ function dangerOfProgram(command: SimpleCommand, carrier: string): string | null
   if (['printf', 'test', '['].includes(program) && rest.some((each) => /^-[vR]/.test(each)))
     return unsureText;
   if (always.has(program)) return `It runs ${program}.`;
+  if (program === 'roost' && rest.some((each) => deciding.has(each))) return 'It may decide in your place.';
   if (
     program === 'rm' ||
     program === 'rmdir' ||

@@ -174,6 +174,11 @@ const dangerous = [
   'printf $X x',
   'read PATH <<< /evil',
   'IFS=x',
+  // What only a person decides.
+  'roost answer 3 allow',
+  'env -u ROOST_CALL roost answer 3 allow',
+  'roost --store x budget agent-1 --budget usd=9',
+  'roost run --new --parent none -- task',
   // Words that decide, and are known only when the line runs.
   'git $X',
   'npm $X',
