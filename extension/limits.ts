@@ -64,6 +64,11 @@ export const limits = {
   rootsPage: 200,
   /** Days of a page about cost; as many as the ledger keeps single requests. */
   costDays: 30,
+  /** Those of a group that stand in columns; more are lines, because a page is as wide as four columns can be read. */
+  groupColumns: 4,
+  /** Files of one of them that are named, and characters of what it said; its panel has the rest. */
+  groupFiles: 12,
+  groupSaidChars: 600,
   /** Bytes that `roost` may print when the extension runs it; it prints a line. More ends it. */
   cliBytes: 1024 * 1024,
   /** How long a message stays in the status bar. */

@@ -16,7 +16,7 @@ import { limits } from './limits.ts';
 import { describe } from './log.ts';
 import { isOpenable, isToExtension } from './panelMessages.ts';
 import type { Follow } from './replica.ts';
-import { numberField } from './targets.ts';
+import { field, numberField } from './targets.ts';
 
 const { t } = vscode.l10n;
 const shownAgentKey = 'roost.shownAgent';
@@ -231,6 +231,16 @@ class Relay {
     try {
       const result = await this.#ctx.connection.call(method, params);
       this.#post({ kind: 'answer', id, ok: true, result });
+      // An accepted change that does not fit: as in the editor, it is merged by hand.
+      if (
+        method === 'change/verdict' &&
+        field(params, 'verdict') === 'accept' &&
+        field(result, 'state') === 'conflict'
+      )
+        await vscode.commands.executeCommand('roost.merge', {
+          change: field(result, 'change'),
+          unasked: true,
+        });
     } catch (error) {
       const { code, message } = toRoostError(error);
       this.#post({ kind: 'answer', id, ok: false, code, message });

@@ -20,6 +20,8 @@ export function pickAgent(ctx: Ctx, title: string): Promise<AgentRow | undefined
   pick.placeholder = t('Name or task of an agent');
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
+  // A webview that had the focus takes it back when the palette goes, and would close this.
+  pick.ignoreFocusOut = true;
   let round = 0;
   const ask = async (): Promise<void> => {
     const mine = (round += 1);

@@ -39,6 +39,9 @@ export function registerMerge(ctx: Ctx, reviews: Reviews, docs: ReviewDocs): voi
   reviews.onConflict = (change) => merging.begin(change);
   ctx.command('roost.merge', async (given: unknown) => {
     const id = await chosen(reviews, given);
+    // After a verdict of a panel, which may have had many.
+    if (id !== undefined && field(given, 'unasked') === true)
+      return void merging.begin(await reviews.detail(id));
     if (id !== undefined) await merging.open(id);
   });
   ctx.command('roost.completeMerge', () => merging.complete());

@@ -105,7 +105,7 @@ async function chooseTime(): Promise<number | null | undefined> {
     { label: t('Until I empty it'), keptMs: null },
   ];
   const title = t('How long can what is deleted be restored? It is meant for all that is in the trash.');
-  return (await vscode.window.showQuickPick(items, { title }))?.keptMs;
+  return (await vscode.window.showQuickPick(items, { title, ignoreFocusOut: true }))?.keptMs;
 }
 
 async function pickFromTrash(ctx: Ctx): Promise<AgentId | undefined> {

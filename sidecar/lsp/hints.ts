@@ -12,6 +12,7 @@ import { limits } from '../runtime/limits.ts';
 
 export const acceptCommand = 'roost.accept';
 export const rejectCommand = 'roost.reject';
+export const mergedCommand = 'roost.merged';
 
 /** A verdict on the state of a change that was shown. */
 export type GivenVerdict = Omit<Params<'change/verdict'>, 'key'>;
@@ -44,7 +45,9 @@ function said({ agentName, isolation }: ChangeDetail, removed: number, added: nu
 
 function restOf(change: ChangeDetail): string {
   if (change.hunks.length === 0) return said(change, change.removed, change.added);
-  return `You changed lines that ${change.agentName} changed too: "roost review show ${change.id}" has its version.`;
+  const how =
+    change.isolation === 'worktree' ? ' Merge by hand what you want, then say so with a code action.' : '';
+  return `You changed lines that ${change.agentName} changed too: "roost review show ${change.id}" has its version.${how}`;
 }
 
 function linesOf({ removed, added }: Hunk): string[] {
@@ -91,6 +94,11 @@ export function actionsAt(
     ...changes.flatMap((change) =>
       both(`all of ${change.agentName} in this file`, [verdictOn(change, 'all')]),
     ),
+    ...changes.filter(isProposedElsewhere).map((change) => ({
+      title: `Roost: what I want of ${change.agentName} is in this file, merged by hand`,
+      command: mergedCommand,
+      arguments: [verdictOn(change, 'all')],
+    })),
     ...(changes.length < 2
       ? []
       : both(
@@ -102,6 +110,10 @@ export function actionsAt(
     ? commands.map((command) => ({ title: command.title, kind: CodeActionKind.QuickFix, command }))
     : commands;
 }
+
+/** A proposal some of whose lines the person has changed too: it cannot be accepted as it is. */
+const isProposedElsewhere = ({ isolation, hunks }: ChangeDetail): boolean =>
+  isolation === 'worktree' && hunks.some(({ now }) => now === null);
 
 type Target = Omit<GivenVerdict, 'verdict'>;
 
@@ -116,11 +128,14 @@ const both = (what: string, targets: readonly Target[]): Command[] => [
 
 /** What a command that came back from the editor decides; null: it is not one of ours. */
 export function verdictsOf(command: string, given: readonly unknown[] = []): readonly GivenVerdict[] | null {
+  const isMerged = command === mergedCommand;
   const verdict: Verdict | null =
-    command === acceptCommand ? 'accept' : command === rejectCommand ? 'reject' : null;
+    command === acceptCommand || isMerged ? 'accept' : command === rejectCommand ? 'reject' : null;
   if (verdict === null || given.length === 0) return null;
   const targets = given.map(targetOf).filter((target) => target !== null);
-  return targets.length === given.length ? targets.map((target) => ({ ...target, verdict })) : null;
+  return targets.length === given.length
+    ? targets.map((target) => ({ ...target, verdict, ...(isMerged ? { merged: true } : {}) }))
+    : null;
 }
 
 function targetOf(given: unknown): Target | null {

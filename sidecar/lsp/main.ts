@@ -26,7 +26,7 @@ import { build } from '../protocol/version.ts';
 import type { ProviderSpec } from '../protocol/settings.ts';
 import { Changes } from './changes.ts';
 import { Documents } from './documents.ts';
-import { actionsAt, acceptCommand, hintsOf, rejectCommand, verdictsOf } from './hints.ts';
+import { actionsAt, acceptCommand, hintsOf, mergedCommand, rejectCommand, verdictsOf } from './hints.ts';
 
 export interface LspOptions {
   readonly store: string;
@@ -77,7 +77,7 @@ const capabilities: InitializeResult = {
   capabilities: {
     textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
     codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
-    executeCommandProvider: { commands: [acceptCommand, rejectCommand] },
+    executeCommandProvider: { commands: [acceptCommand, rejectCommand, mergedCommand] },
     workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
   },
 };

@@ -173,9 +173,7 @@ chapter('a conversation is compacted, and what it has cost is shown day by day',
   await workbench.command('Roost: Show Cost');
   await choose('An Agent and Its Branch');
   await choose('splitter');
-  const shown = workbench.page
-    .frameLocator('iframe.webview.ready:not([src*="roost.roost"])')
-    .frameLocator('iframe#active-frame');
+  const shown = markdown();
   await shown.getByRole('heading', { name: 'Cost of splitter' }).waitFor();
   await shown.getByRole('cell', { name: 'scripted/demo' }).waitFor();
   await workbench.shot('44-cost');
@@ -210,6 +208,30 @@ chapter(
     await workbench.shot('46-trash');
   },
 );
+
+chapter('those of a race stand side by side', async () => {
+  play('Greet well', [{ text: 'Good day, because it fits | any hour.\nAlways.' }]);
+  roost(
+    ...['race', '--agent', 'greeters', '--with', 'scripted/demo', '--with', 'implementer'],
+    ...['--model', 'scripted/demo', '--workspace', vscode.workspace, '--', 'Greet well'],
+  );
+  await workbench.command('Roost: Compare Those of a Group');
+  await choose('greeters');
+  await markdown().getByRole('heading', { name: 'Those of greeters' }).waitFor();
+  const cells = markdown().getByRole('cell', { name: /because it fits \| any hour\./ });
+  await until('both say it', async () => (await cells.count()) === 2);
+  await workbench.shot('47-race');
+  assert.deepEqual(workbench.outside, []);
+});
+
+/** The inside of the editor's preview of Markdown in front. */
+function markdown() {
+  return workbench.page
+    .locator('iframe.webview.ready:not([src*="roost.roost"])')
+    .last()
+    .contentFrame()
+    .frameLocator('iframe#active-frame');
+}
 
 /** The box of the editor's own dialog for files, once it has looked at the workspace. */
 async function fileDialog(title: string): Promise<void> {

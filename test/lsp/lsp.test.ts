@@ -98,6 +98,22 @@ test('what an agent proposes from its worktree is accepted into the file, all of
   assert.equal(onDisk(store), 'ONE\ntwo\ndrei\n');
 });
 
+test('a proposal whose lines the person has changed is merged by hand, and the editor says so', async (t) => {
+  const store = storeOf(t, 'one\ntwo\n', { change: [edit('one', 'ONE')] });
+  const editor = await Editor.start(store);
+  await editor.open('a.txt');
+  await run(store, 'first', 'change', '--isolation', 'worktree');
+  await editor.noted('a.txt', 1);
+  await editor.type('a.txt', 'one', 'uno');
+  await until('the note says so', () => /lines that first changed too/.test(said(editor.notes('a.txt')[0])));
+  await editor.act('a.txt', 0, /accept all of first/);
+  await until('the person is told', () => editor.messages.length !== 0);
+  assert.match(editor.messages[0] ?? '', /You have edited the lines/);
+  await editor.act('a.txt', 0, /merged by hand/);
+  await editor.noted('a.txt', 0);
+  assert.equal(editor.text('a.txt'), 'uno\ntwo\n');
+});
+
 test('notes come back after the sidecar was killed, and a verdict on what has moved says so', async (t) => {
   const store = storeOf(t, 'one\n', { change: [edit('one', 'ONE')], again: [edit('ONE', 'won')] });
   const editor = await Editor.start(store, { ...capable, textDocument: {} });
