@@ -97,6 +97,26 @@ chapter(
 );
 
 chapter(
+  'an agent in a worktree renames there by the same server, also in what it has changed itself',
+  async () => {
+    const old = 'return `Hello, ${name}!`;';
+    play('Salute', [
+      { call: 'edit', input: { path: 'src/greeting.ts', old, new: `// in its own version\n  ${old}` } },
+      { call: 'rename', input: { path: 'src/greeting.ts', line: 1, symbol: 'welcome', to: 'salute' } },
+      { text: 'It is a salute.' },
+    ]);
+    const before = [onDisk('src/greeting.ts'), onDisk('src/uses.ts')];
+    roost(
+      ...['run', '--new', '--agent', 'saluter', '--isolation', 'worktree', '--mode', 'edits'],
+      ...['--model', 'scripted/demo', '--workspace', vscode.workspace, '--', 'Salute'],
+    );
+    assert.match(resultsOf('saluter')[1] ?? '', /^Renamed welcome to salute: 4 places in 2 files/);
+    assert.deepEqual([onDisk('src/greeting.ts'), onDisk('src/uses.ts')], before, 'the person’s files stay');
+    roost('delete', 'saluter');
+  },
+);
+
+chapter(
   'an accepted change that does not fit opens the merge editor, and what is saved there is what counts',
   async () => {
     const input = {
