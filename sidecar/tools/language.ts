@@ -2,7 +2,6 @@
 // that has the folder open. Nothing is started for it; without a window the agent is told what else to do.
 // Not here: what they would change (rename.ts).
 
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Prepared, ToolJob, ToolOutcome } from '../ports.ts';
 import type {
@@ -21,9 +20,9 @@ import type { Worktrees } from '../workspace/worktree.ts';
 import { fieldsOf } from './fields.ts';
 import { locate } from './locate.ts';
 import type { Located } from './locate.ts';
-import { positionIn } from './position.ts';
 import { failure, refuse, schemaOf } from './tool.ts';
 import type { Tool } from './tool.ts';
+import { editorPlace, ownLines } from './versions.ts';
 
 /** The language servers of the editor windows; null: no window with this file answers. */
 export interface Languages {
@@ -63,6 +62,9 @@ const noWindow =
   'No editor window with this folder answers, so its language servers cannot be asked. Run the project’s own checks with shell, or search for the name.';
 const inWorktree =
   'The editor’s language servers know the person’s folder, and you have a worktree of your own. Run the project’s own checks there with shell, or search for the name.';
+
+const notYours =
+  'The servers know the person’s folder: what only your worktree has is not among these. search finds it.';
 
 const diagnosticsSpec = {
   name: 'diagnostics',
@@ -163,38 +165,55 @@ function noneIn({ label }: Located, { unseen }: Diagnostics): string {
   return `No errors or warnings are known in ${label}. The person has it in no tab, and some language servers (TypeScript’s among them) check only files that are: run the project’s own check with shell to be sure.`;
 }
 
-async function symbol(
-  { languages, buffers, worktrees }: LanguageOptions,
-  job: ToolJob,
-): Promise<ToolOutcome> {
+async function symbol(options: LanguageOptions, job: ToolJob): Promise<ToolOutcome> {
+  const { languages, buffers, worktrees } = options;
   const input = symbolInput(job);
   if (typeof input === 'string') return failure(input);
   const located = await locate(worktrees, job, input.path);
   if (located.kind === 'refused') return failure(`symbol: ${located.text}`);
-  if (located.isolated) return failure(`symbol: ${inWorktree}`);
-  const position = await positionOf(buffers, located, input);
-  if (typeof position === 'string') return failure(`symbol: ${position}`);
-  const asked = { path: located.read, position, find: input.find, most: limits.locationsShown };
-  const said = await languages.locations(asked);
+  const { label, isolated } = located;
+  const place = await editorPlace(buffers, located, { label, line: input.line, symbol: input.symbol });
+  if (typeof place === 'string') return failure(`symbol: ${place}`);
+  const { position } = place;
+  const said = await languages.locations({
+    path: located.person,
+    position,
+    find: input.find,
+    most: limits.locationsShown,
+  });
   if (said === null) return failure(`symbol: ${noWindow}`);
   if (said.locations.length === 0) {
     const text = `The language servers name no ${input.find} of ${input.symbol}. They may still be loading, or not know this language; search finds it by its text.`;
     return { status: 'ok', text };
   }
-  const lines = said.locations.map((each) => locationLine(job, each));
+  const lines = isolated
+    ? [...(await ownLocations(options, job, said.locations)), notYours]
+    : said.locations.map((each) => locationLine(job, each));
   return { status: 'ok', text: [...lines, ...moreLine(said.more)].join('\n') };
 }
 
-/** Lines are counted as `read` shows them: in the unsaved text where there is one. */
-async function positionOf(
-  buffers: Buffers,
-  located: Located,
-  { line, symbol: name }: Symbol,
-): Promise<Position | string> {
-  const unsaved = await buffers.readText(located.read);
-  const text = unsaved ?? (await readFile(located.read, 'utf8').catch(() => null));
-  if (text === null) return `${located.label} cannot be read.`;
-  return positionIn(text, { label: located.label, line, symbol: name });
+/** The places as the agent has them: the servers speak of the person's versions of files. */
+async function ownLocations(
+  { buffers, worktrees }: LanguageOptions,
+  job: ToolJob,
+  found: readonly CodeLocation[],
+): Promise<string[]> {
+  const maps = new Map<string, (line: number) => number | null>();
+  const lines: string[] = [];
+  for (const each of found) {
+    const located = await locate(worktrees, job, each.path);
+    if (located.kind === 'refused') {
+      lines.push(locationLine(job, each));
+      continue;
+    }
+    const map = maps.get(located.person) ?? (await ownLines(buffers, located));
+    maps.set(located.person, map);
+    const line = map(each.range.start.line);
+    const note = line === null ? ' (a line of the person’s version that yours has not)' : '';
+    const at = (line ?? each.range.start.line) + 1;
+    lines.push(`${located.label}:${at}${note}${each.text === null ? '' : `: ${each.text}`}`);
+  }
+  return lines;
 }
 
 const severities: Readonly<Record<Severity, string>> = { 1: 'error', 2: 'warning', 3: 'info', 4: 'hint' };

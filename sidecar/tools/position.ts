@@ -1,5 +1,7 @@
-// Where a name stands: models are bad at counting characters, so they name a line and what is written on it.
+// Where a name stands: models are bad at counting characters, so they name a line and what is written on it. And where a
+// line of one version of a text is in another.
 
+import { editsBetween } from '../core/lines.ts';
 import type { Position } from '../protocol/language.ts';
 
 export interface NamedPlace {
@@ -25,4 +27,18 @@ export function positionIn(text: string, { label, line, symbol }: NamedPlace): P
   while (at >= 0 && !isWord(at)) at = found.indexOf(symbol, at + 1);
   if (first < 0) return `line ${line} of ${label} has no "${symbol}": ${found.trim().slice(0, 200)}`;
   return { line: line - 1, character: at < 0 ? first : at };
+}
+
+/** Where a line of one text is in the other one; null: it is not there as it was. Lines count from 0. */
+export function lineMap(from: readonly string[], to: readonly string[]): (line: number) => number | null {
+  const edits = editsBetween(from, to);
+  return (line) => {
+    let moved = 0;
+    for (const edit of edits) {
+      if (line < edit.baseStart) break;
+      if (line < edit.baseStart + edit.baseCount) return null;
+      moved += edit.afterCount - edit.baseCount;
+    }
+    return line < from.length ? line + moved : null;
+  };
 }

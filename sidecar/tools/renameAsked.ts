@@ -5,17 +5,18 @@
 import type { ToolJob } from '../ports.ts';
 import type { FileEdits, Position, Renaming } from '../protocol/language.ts';
 import { limits } from '../runtime/limits.ts';
-import { currentOf, noBuffers } from '../workspace/buffers.ts';
+import { currentOf } from '../workspace/buffers.ts';
 import type { Buffers } from '../workspace/buffers.ts';
-import { hashOf, hashOfText, notText, shownText } from '../workspace/bytes.ts';
+import { hashOf, hashOfText, notText } from '../workspace/bytes.ts';
 import { unified } from '../workspace/unified.ts';
 import type { Worktrees } from '../workspace/worktree.ts';
 import type { Languages } from './language.ts';
 import { locate } from './locate.ts';
 import type { Located } from './locate.ts';
-import { editorLines, positionIn } from './position.ts';
+import { editorLines } from './position.ts';
 import type { PlannedFile } from './renameEvidence.ts';
-import { lineMap, planOf, splicedAll } from './renamePlan.ts';
+import { planOf, splicedAll } from './renamePlan.ts';
+import { buffersFor, editorPlace, textOf } from './versions.ts';
 
 export interface RenameParts {
   readonly languages: Languages;
@@ -33,9 +34,6 @@ export interface Wish {
   readonly to: string;
 }
 
-/** Unsaved buffers matter where the person's own file is edited. */
-const buffersFor = ({ buffers }: RenameParts, { isolated }: Located) => (isolated ? noBuffers : buffers);
-
 interface Question {
   readonly located: Located;
   /** The name in the text of the person's file, and that text's name. */
@@ -48,34 +46,14 @@ interface Question {
 /** Where the person's editor has the name that the agent means; a string says why it has not. */
 export async function askedAt(parts: RenameParts, located: Located, wish: Wish): Promise<Question | string> {
   const { label } = located;
-  const own = await textOf(buffersFor(parts, located), located.read);
-  if (own === null) return `${label} cannot be read.`;
-  const position = positionIn(own, { label, line: wish.line, symbol: wish.symbol });
-  if (typeof position === 'string') return position;
-  const known = located.isolated ? await textOf(parts.buffers, located.person) : own;
-  const line = known === null ? null : lineMap(editorLines(own), editorLines(known))(position.line);
-  if (line !== null && known !== null) {
-    const { character } = position;
-    return {
-      located,
-      position: { line, character },
-      text: textName(known),
-      symbol: wish.symbol,
-      to: wish.to,
-    };
-  }
-  return `line ${wish.line} of ${label} stands in your worktree only, and the editor’s language servers know the person’s folder. Name a line that you have not changed, or find the uses with search and edit them.`;
+  const place = await editorPlace(parts.buffers, located, { label, line: wish.line, symbol: wish.symbol });
+  if (typeof place === 'string') return place;
+  const { position, known } = place;
+  return { located, position, text: textName(known), symbol: wish.symbol, to: wish.to };
 }
 
 /** As `FileEdits.text` names texts. */
 const textName = (text: string): string => hashOfText(editorLines(text).join('\n'));
-
-/** A file's text as the person has it; null: there is none, or none that can be edited. */
-async function textOf(buffers: Buffers, file: string): Promise<string | null> {
-  const now = await currentOf(buffers, file);
-  if (now.kind === 'refused' || now.bytes === null) return null;
-  return now.buffer ?? shownText(now.bytes);
-}
 
 export interface Planned {
   readonly kind: 'planned';
@@ -173,7 +151,7 @@ async function plannedFile(
   const { label, isolated, protected: isProtected } = located;
   const known = await textOf(options.buffers, located.person);
   if (known === null || textName(known) !== change.text) return stale(label);
-  const now = await currentOf(buffersFor(options, located), located.read);
+  const now = await currentOf(buffersFor(options.buffers, located), located.read);
   if (now.kind === 'refused') return problem(now.text);
   const lines = change.edits.map(({ range }) => range.start.line + 1);
   const none: OneFile = { kind: 'file', file: null, diff: null, left: placesOf(label, lines), isProtected };

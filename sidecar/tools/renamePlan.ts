@@ -4,10 +4,9 @@
 // version of the text that the server knows: an agent's worktree, where lines have changed since. Then an edit goes to
 // the line that is the same in both, and what has no such line is counted as left. Not here: reading and writing.
 
-import { editsBetween } from '../core/lines.ts';
 import type { Position, TextEdit } from '../protocol/language.ts';
 import { bom, byteString, bytesOf, isUtf8, utf8ByteString } from '../workspace/bytes.ts';
-import { editorLines } from './position.ts';
+import { editorLines, lineMap } from './position.ts';
 
 /** At a byte of the file as it was: `gone` goes and `come` comes. Both are byte strings. */
 export interface Splice {
@@ -82,20 +81,6 @@ export function undoOf(splices: readonly Splice[]): Splice[] {
     moved += come.length - gone.length;
     return back;
   });
-}
-
-/** Where a line of one text is in the other one; null: it is not there as it was. Lines count from 0. */
-export function lineMap(from: readonly string[], to: readonly string[]): (line: number) => number | null {
-  const edits = editsBetween(from, to);
-  return (line) => {
-    let moved = 0;
-    for (const edit of edits) {
-      if (line < edit.baseStart) break;
-      if (line < edit.baseStart + edit.baseCount) return null;
-      moved += edit.afterCount - edit.baseCount;
-    }
-    return line < from.length ? line + moved : null;
-  };
 }
 
 interface FileLines {

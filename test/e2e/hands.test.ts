@@ -102,6 +102,10 @@ chapter(
     const old = 'return `Hello, ${name}!`;';
     play('Salute', [
       { call: 'edit', input: { path: 'src/greeting.ts', old, new: `// in its own version\n  ${old}` } },
+      {
+        call: 'symbol',
+        input: { find: 'references', path: 'src/greeting.ts', line: 1, symbol: 'welcome' },
+      },
       { call: 'rename', input: { path: 'src/greeting.ts', line: 1, symbol: 'welcome', to: 'salute' } },
       { text: 'It is a salute.' },
     ]);
@@ -110,7 +114,8 @@ chapter(
       ...['run', '--new', '--agent', 'saluter', '--isolation', 'worktree', '--mode', 'edits'],
       ...['--model', 'scripted/demo', '--workspace', vscode.workspace, '--', 'Salute'],
     );
-    assert.match(resultsOf('saluter')[1] ?? '', /^Renamed welcome to salute: 4 places in 2 files/);
+    assert.match(resultsOf('saluter')[1] ?? '', /src\/greeting\.ts:1.*\n(.*\n)*.*src\/uses\.ts:4/);
+    assert.match(resultsOf('saluter')[2] ?? '', /^Renamed welcome to salute: 4 places in 2 files/);
     assert.deepEqual([onDisk('src/greeting.ts'), onDisk('src/uses.ts')], before, 'the person’s files stay');
     roost('delete', 'saluter');
   },

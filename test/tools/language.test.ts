@@ -80,3 +80,37 @@ test('without a window, and in a worktree, the agent is told what to do instead'
   await place.call('write', { path: 'b.ts', text: 'b' }, how);
   assert.match((await place.call('diagnostics', { path: 'b.ts' }, how)).text, /worktree of your own/);
 });
+
+test('in a worktree a name is asked for where the person has it, and places are told as the agent has them', async () => {
+  const asked: { path: string; position: Position }[] = [];
+  const place = createPlace({
+    languages: {
+      ...noLanguages,
+      locations: (at) => {
+        asked.push(at);
+        const use = (line: number) => {
+          const at = { line, character: 0 };
+          return {
+            path: path.join(place.workspace, 'a.ts'),
+            range: { start: at, end: at },
+            text: `use ${line}`,
+          };
+        };
+        return Promise.resolve({ locations: [use(0), use(1), use(2)], more: 0 });
+      },
+    },
+  });
+  createRepository({ 'a.ts': 'count = 1;\nuse(count);\ncount;\n' }, place.workspace);
+  const how = { isolation: 'worktree', agent: 7 } as const;
+  await place.call('write', { path: 'a.ts', text: 'mine\ncount = 1;\nuse(count, 2);\ncount;\n' }, how);
+  const { text } = await place.call(
+    'symbol',
+    { find: 'references', path: 'a.ts', line: 2, symbol: 'count' },
+    how,
+  );
+  assert.deepEqual(asked[0]?.position, { line: 0, character: 0 });
+  assert.equal(asked[0]?.path, path.join(place.workspace, 'a.ts'));
+  assert.match(text, /^a\.ts:2: use 0\na\.ts:2 \(a line .* not\): use 1\na\.ts:4: use 2\nThe servers know/);
+  const mine = { find: 'definition', path: 'a.ts', line: 3, symbol: 'count' };
+  assert.match((await place.call('symbol', mine, how)).text, /line 3 of a\.ts stands in your worktree only/);
+});
