@@ -15,6 +15,7 @@ import { events, Range, seen, standIn, TestDocument, Uri } from './vscode.ts';
 standIn();
 const { Reviews, sideUri, changeOfUri } = await import('../../extension/reviews.ts');
 const { ReviewDocs } = await import('../../extension/reviewDocs.ts');
+const { registerMerge } = await import('../../extension/reviewMerge.ts');
 const { ReviewLens } = await import('../../extension/reviewLens.ts');
 
 type ReviewsType = InstanceType<typeof Reviews>;
@@ -32,6 +33,8 @@ let reviews: ReviewsType;
 let rowsChanged: Signal<void>;
 let owned: { dispose(): void }[];
 let remove: () => void;
+let docs: InstanceType<typeof ReviewDocs>;
+let theCtx: Ctx;
 /** The sidecar's truth. */
 let row: ChangeRow;
 let hunks: readonly Hunk[];
@@ -73,9 +76,11 @@ beforeEach(async () => {
     log: quietLog(),
     connection,
     key: () => `k${(keys += 1)}`,
+    command: (name: string, run: (...given: unknown[]) => unknown) => void seen.commands.set(name, run),
   };
   reviews = new Reviews(ctx as unknown as Ctx);
-  new ReviewDocs(ctx as unknown as Ctx, reviews);
+  theCtx = ctx as unknown as Ctx;
+  docs = new ReviewDocs(theCtx, reviews);
   seen.lensProviders = [];
   new ReviewLens(ctx as unknown as Ctx, reviews);
   rowsChanged.fire();
@@ -224,4 +229,26 @@ test('a change that is decided elsewhere is drawn no more', async () => {
   rowsChanged.fire();
   await shown();
   assert.deepEqual(reviews.all, []);
+});
+
+test('case 62: where there is no merge editor the versions are compared, and what is merged by hand is said so', async () => {
+  row = { ...row, isolation: 'worktree' };
+  rowsChanged.fire();
+  registerMerge(theCtx, reviews, docs);
+  sidecar.answers['change/verdict'] = ({ merged }: { merged?: boolean }) => {
+    const state = merged === true ? 'accepted' : 'conflict';
+    row = { ...row, state };
+    return { state: merged === true ? 'applied' : 'conflict', message: 'Lines.', change: row };
+  };
+  seen.executed = [];
+  seen.answers = ['It Is Merged'];
+  await reviews.decide(row.id, 'accept', ['one']);
+  while (verdicts().length < 2) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(
+    seen.executed.map(([name]) => name),
+    ['vscode.diff'],
+  );
+  assert.match(seen.messages.join('\n'), /agent1 and you changed the same lines of a\.ts/);
+  const [, second] = verdicts() as (Verdict & { merged?: boolean })[];
+  assert.deepEqual([second?.verdict, second?.hunks, second?.merged], ['accept', 'all', true]);
 });

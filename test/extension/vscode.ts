@@ -318,6 +318,8 @@ export const commands = {
     seen.commands.set(name, handler);
     return nothing;
   },
+  /** An editor without commands that are not documented. */
+  getCommands: (): Promise<readonly string[]> => Promise.resolve([]),
   executeCommand: (name: string, ...args: unknown[]): Promise<unknown> => {
     if (name === 'setContext') seen.contexts.set(String(args[0]), args[1]);
     else seen.executed.push([name, ...args]);
@@ -397,6 +399,8 @@ export const workspace = {
   onDidChangeTextDocument: events.textChanged.event,
   onDidCloseTextDocument: ignore,
   onDidSaveTextDocument: ignore,
+  openTextDocument: (uri: Uri): Promise<unknown> =>
+    Promise.resolve(seen.documents.find((each) => (each as TestDocument).uri.path === uri.path)),
   registerTextDocumentContentProvider: (scheme: string, provider: never) => {
     seen.contentProviders.set(scheme, provider);
     return nothing;
