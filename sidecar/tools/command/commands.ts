@@ -108,6 +108,8 @@ class RecordedCommands implements Commands {
     const mark = this.options.callMark(id);
     const end = this.follow(id, watched({ directory, mark, runMs, polled: false, watch, begin }));
     begin();
+    // While it works there is time.
+    this.spares.tidy();
     return end;
   }
 
@@ -277,6 +279,8 @@ interface Spares {
   take(): string | null;
   /** A run directory that is not needed any more: emptied for another run, or removed when there are enough. */
   add(directory: string): void;
+  /** Empties what was added now, and not a moment later. */
+  tidy(): void;
 }
 
 /**
@@ -285,6 +289,8 @@ interface Spares {
  */
 function createSpares(runDirectory: string, keeper: string): Spares {
   const ready: string[] = [];
+  const left: string[] = [];
+  let timer: NodeJS.Timeout | null = null;
   let coming = 0;
   let made = 0;
   const empty = async (directory: string): Promise<void> => {
@@ -299,13 +305,20 @@ function createSpares(runDirectory: string, keeper: string): Spares {
     }
     coming -= 1;
   };
+  const tidy = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    for (const directory of left.splice(0)) void empty(directory);
+  };
   return {
     take: () => ready.pop() ?? null,
     add: (directory) => {
       if (limits.spareRuns <= ready.length + coming) return void removeRun(directory);
       coming += 1;
-      // The request that the result goes into leaves first.
-      setTimeout(() => void empty(directory), 1).unref();
+      left.push(directory);
+      // The request that the result goes into leaves first, and mostly the next command starts before.
+      timer ??= setTimeout(tidy, limits.spareAfterMs).unref();
     },
+    tidy,
   };
 }

@@ -6,6 +6,8 @@
 import { execFile } from 'node:child_process';
 import {
   closeSync,
+  constants,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -15,6 +17,7 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,7 +31,20 @@ export function writeJob(directory: string, job: RunJob, spare: string | null): 
   if (spare === null) mkdirSync(directory, { mode: 0o700 });
   else renameSync(spare, directory);
   if (job.mark !== undefined) writeFileSync(path.join(directory, 'mark'), job.mark, { mode: 0o600 });
-  writeFileSync(path.join(directory, 'job'), jobText(job), { mode: 0o600 });
+  overwrite(path.join(directory, 'job'), jobText(job));
+}
+
+/** Not emptied first: ext4 writes a file out at once that was emptied and written again, 0.11 ms instead of 0.01. */
+function overwrite(file: string, text: string): void {
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    // On a disk that is just full a part is written, and a part of a command must not run.
+    if (writeSync(descriptor, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('The disk is full.');
+    ftruncateSync(descriptor, bytes.length);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 export interface Claim {

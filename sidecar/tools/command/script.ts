@@ -17,9 +17,10 @@
 import { limits } from '../../runtime/limits.ts';
 
 // Reads the directory of its run from standard input, claims it, and becomes the command. Everything that can be
-// done before is done before: this text waits in `read`. $1: boot id.
+// done before is done before: this text waits in `read`. $1: boot id; $2: how the directory ends that it reads, as
+// options of `read`.
 const commandShell = `
-b=$1 s=- w=-
+b=$1 r=$2 s=- w=-
 if [ -r /proc/$$/stat ]; then
   read -r s </proc/$$/stat
   read -r w </proc/$PPID/stat
@@ -29,12 +30,12 @@ else
   s=$(LC_ALL=C ps -o lstart= -p $$ 2>/dev/null | tr -s ' ' _)
   w=$(LC_ALL=C ps -o lstart= -p $PPID 2>/dev/null | tr -s ' ' _)
 fi
-IFS= read -r d || exit 0
+IFS= read -r $r d || exit 0
 { echo "$$ $s $PPID $w $b" >>"$d/claim"; } 2>/dev/null || exit 0
 read -r o x <"$d/claim" && [ "$o" = "$$" ] || exit 0
 exec </dev/null >>"$d/out" 2>&1 || exit 126
 . "$d/job" || exit 126
-unset b s w d o x
+unset b r s w d o x
 eval "set --
 $1"
 `;
@@ -51,10 +52,11 @@ code=$?
 `;
 
 // Only the shell that made the claim ran the command: else recovery was first, or the disk is full. A disk that the
-// command itself has filled has no room for a new file, but the claim has a block already.
+// command itself has filled has no room for a new file, but the claim has a block already. Appended, because ext4 writes
+// a file out at once that was emptied and written again: 0.1 ms.
 const record = `
 if read -r owner rest <"$dir/claim" && [ "$owner" = "$pid" ]; then
-  echo "$code" >"$dir/exit" || echo "exit $code" >>"$dir/claim"
+  echo "$code" >>"$dir/exit" || echo "exit $code" >>"$dir/claim"
   echo "done $id $code" >&3
 else
   echo "lost $id" >&3
@@ -97,13 +99,16 @@ const opening = `exec 3>&1 >/dev/null 2>&1
 trap : PIPE HUP INT
 `;
 
+// The shell of the command reads up to the separator, its wrapper the rest. In one write: bash makes a write of each
+// line, and a launcher that is killed between the two leaves a command whose end nobody writes down.
 /** Bash with job control makes process groups; commands run in bash. Needs bash 3.2 (macOS) or newer. */
 const bashLauncher = `${opening}
+separator=$(printf '\\001')
 wrapper() {
   exec 7>&-
   ${beforeStart}
   set -m
-  "$BASH" --noprofile --norc -c "$command" bash "$boot" 3>&- <&0 &
+  "$BASH" --noprofile --norc -c "$command" bash "$boot" "-d $separator" 3>&- <&0 &
   pid=$!
   set +m
   ${awaitShell}
@@ -113,10 +118,10 @@ wrapper() {
 exec 7> >(wrapper)
 while IFS=' ' read -r id dir; do
   [ "$id" = bye ] && exit 0
-  printf '%s\\n%s %s\\n' "$dir" "$id" "$dir" >&7 || {
+  printf '%s\\001%s %s\\n' "$dir" "$id" "$dir" >&7 || {
     # Somebody killed the wrapper that waited.
     exec 7> >(wrapper)
-    printf '%s\\n%s %s\\n' "$dir" "$id" "$dir" >&7
+    printf '%s\\001%s %s\\n' "$dir" "$id" "$dir" >&7
   }
   exec 7> >(wrapper)
 done
