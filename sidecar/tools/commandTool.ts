@@ -57,7 +57,7 @@ function wishOf(job: ToolJob): Wish | string {
   const fields = fieldsOf('command', job.input);
   const id = fields.optionalCount('id', { atLeast: 1, atMost: Number.MAX_SAFE_INTEGER });
   const deed = fields.choice('do', deeds);
-  const until = fields.optionalText('until');
+  const until = fields.optionalWord('until');
   const waitMs = fields.optionalCount('timeoutMs', { atLeast: 1, atMost: limits.commandLongestWaitMs });
   const problem = fields.problem();
   if (problem !== null) return problem;

@@ -68,7 +68,7 @@ const editSpec = {
 
 const editWish: WishOf = (job) => {
   const fields = fieldsOf('edit', job.input);
-  const texts = { path: fields.text('path'), old: fields.text('old'), new: fields.text('new') };
+  const texts = { path: fields.word('path'), old: fields.text('old'), new: fields.text('new') };
   return (
     fields.problem() ?? {
       path: texts.path,
@@ -107,7 +107,7 @@ const writeSpec = {
 
 const writeWish: WishOf = (job) => {
   const fields = fieldsOf('write', job.input);
-  const file = fields.text('path');
+  const file = fields.word('path');
   const text = fields.text('text');
   return (
     fields.problem() ?? {

@@ -2,11 +2,14 @@
 // whether the next try is right. The first problem wins; asking for a field that is wrong gives an empty value.
 
 import type { Json, JsonObject } from '../protocol/json.ts';
+import { limits } from '../runtime/limits.ts';
 
 export interface Fields {
   /** A text that must be there. */
   text(name: string): string;
-  optionalText(name: string): string | null;
+  /** The same for a name, a path or a pattern: no longer than `limits.argumentChars`, since answers repeat it. */
+  word(name: string): string;
+  optionalWord(name: string): string | null;
   /** A whole number within bounds; null when it is not given. */
   optionalCount(name: string, bounds: { readonly atLeast: number; readonly atMost: number }): number | null;
   /** True or false; false when it is not given. */
@@ -37,11 +40,18 @@ export function fieldsOf(tool: string, input: JsonObject): Fields {
     );
     return '';
   };
+  const word = (name: string, found: Json | undefined): string => {
+    const said = text(name, found);
+    if (said.length <= limits.argumentChars) return said;
+    fail(`\`${name}\` has ${said.length} characters, at most ${limits.argumentChars} fit.`);
+    return '';
+  };
   return {
     text: (name) => text(name, value(name)),
-    optionalText: (name) => {
+    word: (name) => word(name, value(name)),
+    optionalWord: (name) => {
       const found = value(name);
-      return found === undefined || found === null ? null : text(name, found);
+      return found === undefined || found === null ? null : word(name, found);
     },
     optionalCount: (name, { atLeast, atMost }) => {
       const found = value(name);

@@ -123,7 +123,7 @@ function toolOf(
 
 function diagnosticsInput(job: ToolJob): { readonly path: string } | string {
   const fields = fieldsOf('diagnostics', job.input);
-  const given = fields.optionalText('path');
+  const given = fields.optionalWord('path');
   return fields.problem() ?? { path: given ?? '.' };
 }
 
@@ -136,8 +136,8 @@ interface Symbol {
 
 function symbolInput(job: ToolJob): Symbol | string {
   const fields = fieldsOf('symbol', job.input);
-  const named = fields.text('find');
-  const [file, name] = [fields.text('path'), fields.text('symbol')];
+  const named = fields.word('find');
+  const [file, name] = [fields.word('path'), fields.word('symbol')];
   const line = fields.optionalCount('line', { atLeast: 1, atMost: Number.MAX_SAFE_INTEGER });
   const problem = fields.problem();
   if (problem !== null) return problem;

@@ -47,7 +47,7 @@ interface Input {
 
 function inputOf(job: ToolJob): Input | string {
   const fields = fieldsOf('read', job.input);
-  const path = fields.text('path');
+  const path = fields.word('path');
   const startLine = fields.optionalCount('startLine', { atLeast: 1, atMost: Number.MAX_SAFE_INTEGER });
   const lineCount = fields.optionalCount('lineCount', { atLeast: 1, atMost: Number.MAX_SAFE_INTEGER });
   return (

@@ -59,7 +59,7 @@ export function createRename(options: RenameOptions): Tool {
 
 function wishOf(job: ToolJob): Wish | string {
   const fields = fieldsOf('rename', job.input);
-  const [file, symbol, to] = [fields.text('path'), fields.text('symbol'), fields.text('to')];
+  const [file, symbol, to] = [fields.word('path'), fields.word('symbol'), fields.word('to')];
   const line = fields.optionalCount('line', { atLeast: 1, atMost: Number.MAX_SAFE_INTEGER });
   const problem = fields.problem();
   if (problem !== null) return problem;

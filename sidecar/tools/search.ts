@@ -42,9 +42,9 @@ const spec = {
 
 function inputOf(job: ToolJob): SearchInput | string {
   const fields = fieldsOf('search', job.input);
-  const pattern = fields.text('pattern');
-  const where = fields.optionalText('path');
-  const glob = fields.optionalText('glob');
+  const pattern = fields.word('pattern');
+  const where = fields.optionalWord('path');
+  const glob = fields.optionalWord('glob');
   const problem = fields.problem();
   if (problem !== null) return problem;
   if (pattern === '') return 'search: `pattern` is empty. To list files use `read` on a directory.';

@@ -32,7 +32,7 @@ export function createSkill(): Tool {
 
 function prepare(job: ToolJob): Prepared {
   const fields = fieldsOf('skill', job.input);
-  const name = fields.text('name');
+  const name = fields.word('name');
   const problem = fields.problem();
   if (problem !== null) return refuse(problem);
   const skills = job.skills ?? [];

@@ -208,3 +208,50 @@ test('case 206: an approval of a turn that was stopped takes no answer, and none
   assert.equal(world.ran.length, 0, 'the next one still waits for its own answer');
   assert.equal(world.open.reads.agent(agent)?.why, 'approval');
 });
+
+test('cases 207 and 209: approvals of agents at any depth are in one queue, and each answer wakes its own call', () => {
+  // All ask under the same key of their model, in the same round.
+  const world = new World({
+    ask: true,
+    answer: (items) => {
+      const { user, results } = lastOf(items);
+      const [, level] = /^level (\d)/.exec(user) ?? [];
+      if (results.length === 0 && level !== undefined && level < '3')
+        return [
+          [
+            'spawn_agent',
+            { tasks: [{ task: `level ${Number(level) + 1} a` }, { task: `level ${Number(level) + 1} b` }] },
+          ],
+        ];
+      if (results.length < (level === '3' ? 1 : 2)) return [['shell', { command: user }]];
+      return results.at(-1) ?? '';
+    },
+  });
+  world.start('level 1');
+  world.run(10_000);
+  const requests = world.open.reads.requests(0, 50).rows;
+  assert.equal(requests.length, 7, 'one of the root, two below it, four below those');
+  assert.equal(new Set(requests.map((row) => row.agent)).size, 7);
+  const [last] = requests.toSorted((a, b) => b.agent - a.agent);
+  assert.ok(last !== undefined);
+  const answered = world.call('request/answer', {
+    request: last.id,
+    answer: { kind: 'allow' },
+    key: world.key(),
+  });
+  assert.deepEqual(answered, { state: 'applied' });
+  world.run(1_000);
+  assert.deepEqual(
+    world.ran.map((job) => job.agent),
+    [last.agent],
+    'the call of the one that was answered, and no other',
+  );
+  const again = world.call('request/answer', {
+    request: last.id,
+    answer: { kind: 'deny', reason: '' },
+    key: world.key(),
+  });
+  assert.deepEqual(again, { state: 'stale' });
+  assert.equal(world.open.reads.requests(0, 50).rows.length, 6);
+  assert.deepEqual(world.bugs, []);
+});
