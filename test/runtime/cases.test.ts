@@ -255,3 +255,28 @@ test('cases 207 and 209: approvals of agents at any depth are in one queue, and 
   assert.equal(world.open.reads.requests(0, 50).rows.length, 6);
   assert.deepEqual(world.bugs, []);
 });
+
+test('case 249: what a person has refused is not asked again in that turn, and the agent is told so', () => {
+  const world = new World({
+    ask: true,
+    answer: (items) => {
+      const { user, results } = lastOf(items);
+      return results.length < (user === 'one' ? 2 : 1) ? [['shell', { command: 'rm x' }]] : 'end';
+    },
+  });
+  const { agent } = world.start('one');
+  world.run(1_000);
+  const open = () => world.open.reads.requests(0, 10).rows;
+  const deny = { kind: 'deny', reason: 'Not that one.' } as const;
+  world.call('request/answer', { request: open()[0]!.id, answer: deny, key: world.key() });
+  world.run(1_000);
+  assert.deepEqual(open(), []);
+  assert.deepEqual(world.ran, []);
+  const results = world.transcript(agent).filter((line) => line.startsWith('result'));
+  assert.equal(results.length, 2);
+  for (const result of results) assert.match(result, /Not that one\./);
+  world.call('agent/send', { agent, text: 'two', delivery: 'queue', key: world.key() });
+  world.run(1_000);
+  assert.equal(open().length, 1, 'another turn may ask');
+  assert.deepEqual(world.bugs, []);
+});
