@@ -18,6 +18,20 @@ const childProcess = {
   message: 'State windowsHide: true, or a console window flashes up on Windows.',
 };
 
+// The folder that the sidecar was started in is nobody's (case 74), and a watcher of a whole root is an inotify handle for
+// each of a million folders (case 143): what changed is looked at when somebody asks.
+const sidecarOnly = [
+  {
+    selector: 'CallExpression[callee.object.name="process"][callee.property.name="cwd"]',
+    message: 'Paths are resolved against the place of the agent, not against where the sidecar was started.',
+  },
+  {
+    selector:
+      'CallExpression[callee.name=/^(watch|watchFile)$/][arguments.length>1]:has(Property[key.name="recursive"])',
+    message: 'No folder is watched: look at it when somebody asks.',
+  },
+];
+
 const waiting = [
   {
     selector: 'AwaitExpression',
@@ -90,6 +104,11 @@ const config = [
   {
     files: ['sidecar/**/*.ts', 'extension/**/*.ts'],
     rules: { 'no-restricted-syntax': ['error', ...always, childProcess], 'no-console': 'error' },
+  },
+  {
+    files: ['sidecar/**/*.ts'],
+    ignores: ['sidecar/cli/**'],
+    rules: { 'no-restricted-syntax': ['error', ...always, childProcess, ...sidecarOnly] },
   },
   {
     files: ['sidecar/core/**/*.ts', 'sidecar/runtime/**/*.ts'],

@@ -1,6 +1,7 @@
 // Deliberately wrong code, one mistake a line, for tools.test.ts. `// !: rule` names what eslint must report on
 // that line, `// ! rule` what dependency-cruiser must report for that file. It is text, not code, so that the
-// checks of the tree itself do not stumble over it.
+// checks of the tree itself do not stumble over it. Cases 51 (console windows), 74 (paths against where the sidecar was
+// started) and 143 (watchers of whole roots) are among them.
 
 const longFunction = `export function tooLong(): number {\n  let sum = 0;\n${'  sum += 1;\n'.repeat(70)}  return sum;\n}\n`;
 
@@ -17,6 +18,7 @@ export async function waits() { // !: no-restricted-syntax
 `,
   'sidecar/store/sample.ts': `
 import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
 import { EventEmitter } from 'node:events';
 type Colour = 'red' | 'green';
 async function work(): Promise<void> {}
@@ -36,6 +38,8 @@ export enum Old { One } // !: no-restricted-syntax
 export * from './other.ts'; // !: no-restricted-syntax
 spawn('ls', []); // !: no-restricted-syntax
 spawn('ls', [], { windowsHide: true });
+export const here = process.cwd(); // !: no-restricted-syntax
+watch('/', { recursive: true }); // !: no-restricted-syntax
 console.log('on the wire'); // !: no-console
 throw 'text'; // !: @typescript-eslint/only-throw-error
 `,

@@ -69,7 +69,7 @@ for (const shell of ['bash', 'sh'] as const) {
     await until(() => !isAlive(pid));
   });
 
-  test(`a timeout ends the whole group and says so (${shell})`, async () => {
+  test(`case 49: a timeout ends the whole group and says so (${shell})`, async () => {
     const place = createPlace({ shell });
     const command = 'sleep 100 & echo $! > pid; sleep 100';
     const result = await place.call('shell', { command, timeoutMs: 300 });
