@@ -54,11 +54,14 @@ async function execute({ common, command }: Line, printer: Printer): Promise<num
   const store = realStore(
     common.store ?? defaultStore({ platform: process.platform, env: process.env, home: os.homedir() }),
   );
+  const within = surroundings(store);
   if (command.kind === 'lsp') {
+    // A window decides as its person does, which a command of an agent must not (rpc/persons.ts).
+    if (within.call !== null)
+      throw new Failure('usage', 'roost lsp is for the editor of a person, not for a command of an agent.');
     const { serve } = await loadLsp();
     return serve({ store, providers: common.providers });
   }
-  const within = surroundings(store);
   const session = new Session(
     { store, start: starts(command), secrets: works(command), call: within.call },
     common.providers,

@@ -150,7 +150,7 @@ const always = new Set(
 );
 /** Words of `roost` that are for a person: agents are refused them, unless their command hides whose it is. */
 const deciding = new Set(
-  'answer review trust budget configure models trash import checkpoint shutdown mcp --parent'.split(' '),
+  'answer review trust budget configure models trash import checkpoint shutdown mcp lsp --parent'.split(' '),
 );
 /** Builtins after which the words of a line mean something else. */
 const meaning = new Set(

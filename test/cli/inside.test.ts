@@ -32,6 +32,7 @@ test('a command of an agent decides nothing, and what it starts is below its age
   await refused(['models', 'price', 'play/x', '--input', '0', '--output', '0'], person);
   await refused(['trust', '--allow'], person);
   await refused(['shutdown'], person);
+  await refused(['lsp'], /for the editor of a person/);
   const run = ['run', '--new', '--detach', '--mode', 'auto'];
   const below = /starts agents below that agent only/;
   await refused([...run, '--parent', 'none', '--', 'work'], below);

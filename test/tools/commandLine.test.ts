@@ -179,6 +179,7 @@ const dangerous = [
   'env -u ROOST_CALL roost answer 3 allow',
   'roost --store x budget agent-1 --budget usd=9',
   'roost run --new --parent none -- task',
+  'roost lsp < script',
   // Words that decide, and are known only when the line runs.
   'git $X',
   'npm $X',
