@@ -246,10 +246,13 @@ export class FakeTools implements Tools {
     const sim = this.#sim;
     const process = this.#process;
     let cancelled = false;
+    // To this process: what another was told has gone with it, unless it is committed.
+    let isTold = false;
     outside.watcher = (event) => {
       if (!process.alive || event.kind !== 'done') return;
       if (cancelled && !sim.chance.hits(sim.odds.late)) return;
       outside.told = event.outcome;
+      isTold = true;
       outside.watcher = null;
       sim.trace('tool', `${outside.call} ${event.outcome.status}`);
       post(event);
@@ -260,7 +263,7 @@ export class FakeTools implements Tools {
       if (outside.life === 'claimable') outside.life = 'neverStarts';
       else if (outside.life === 'running') this.#killed(outside);
       // It went into the background, and nobody was told: the tools end it themselves.
-      else if (outside.told === null) sim.outside.behind.lose(outside.call);
+      else if (!isTold) sim.outside.behind.lose(outside.call);
     };
   }
 
