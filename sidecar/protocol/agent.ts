@@ -23,7 +23,7 @@ export type WaitReason =
 /** Where an agent's edits land. */
 export type Isolation = 'shared' | 'worktree' | 'readonly';
 
-/** What an agent may do without asking: `ask` asks for edits and commands, `edits` only for commands, `auto` runs both in a sandbox. */
+/** What an agent may do without asking: `ask` asks for edits and commands, `edits` only for commands, `auto` for commands that no sandbox holds. */
 export type Mode = 'ask' | 'edits' | 'auto';
 
 /**

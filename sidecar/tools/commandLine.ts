@@ -6,7 +6,7 @@
 // files.
 
 import path from 'node:path';
-import { isOpen, readLine, unsureText, type SimpleCommand } from './commandParse.ts';
+import { isOpen, isParserLoaded, readLine, unsureText, type SimpleCommand } from './commandParse.ts';
 import { carried, leaves, reachOf, textOfShell } from './commandReach.ts';
 
 export interface Judgement {
@@ -23,7 +23,9 @@ const mostTexts = 20;
 
 /** Judges a command that would run in a directory. */
 export function judge(command: string, workspace: string): Judgement {
-  return judged(command, { workspace, directory: workspace, texts: { read: 0 } });
+  const judgement = judged(command, { workspace, directory: workspace, texts: { read: 0 } });
+  remember(command, judgement.harmless);
+  return judgement;
 }
 
 interface Place {
@@ -68,16 +70,15 @@ const mostKnown = 64;
  * that a call needs it two cost nothing.
  */
 export function isHarmless(command: string, workspace: string): boolean {
-  const before = known.get(command);
-  if (before !== undefined) return before;
-  return remember(command, judge(command, workspace).harmless);
+  return known.get(command) ?? judge(command, workspace).harmless;
 }
 
-function remember(command: string, harmless: boolean): boolean {
+function remember(command: string, harmless: boolean): void {
+  // Without its parser every line is unsure.
+  if (!isParserLoaded()) return;
   known.set(command, harmless);
   const oldest = known.keys().next();
   if (mostKnown < known.size && oldest.done !== true) known.delete(oldest.value);
-  return harmless;
 }
 
 /** Programs that write nothing and start nothing, whatever their arguments are. */
