@@ -47,7 +47,7 @@ const stretchOf = (store: Store, stretch: number): StretchRecord =>
   must(store.get('stretch', stretch), 'a stretch that is referred to exists', { stretch });
 
 /** An agent whose entries others begin with; of one that was deleted for good that much is left. */
-const ownerOf = (store: Store, id: number): Prefix | undefined =>
+export const ownerOf = (store: Store, id: number): Prefix | undefined =>
   store.get('agent', id) ?? store.range('remains.agent', [id], { limit: 1 })[0];
 
 const prefixOf = (agent: Prefix | undefined): End | null =>

@@ -10,7 +10,7 @@ import type { ContextView } from '../protocol/entry.ts';
 import type { Item, Store } from '../ports.ts';
 import { bodyOf } from './jobs.ts';
 import { limits } from './limits.ts';
-import { lineOf } from './line.ts';
+import { lineOf, ownerOf } from './line.ts';
 
 type Transcript = Parameters<typeof lineOf>[1];
 
@@ -84,8 +84,10 @@ export function viewOf(store: Store, context: number): ContextView {
 
 /** The newest entry of kind `context` of the transcript that ended with a turn; 0: none. */
 export function contextAt(store: Store, turn: TurnRecord): number {
-  const owner = must(store.get('agent', turn.agent), 'a turn is of an agent', { turn: turn.id });
-  const line = lineOf(store, { ...owner, head: turn.last, stretch: turn.stretch });
+  const owner = must(ownerOf(store, turn.agent), 'a turn is of an agent, or of what is left of one', {
+    turn: turn.id,
+  });
+  const line = lineOf(store, { ...owner, id: turn.agent, head: turn.last, stretch: turn.stretch });
   for (const part of line.reverse()) {
     const before = part.upTo + 1;
     const found = store.range('entry.context', [part.agent], { after: before, newest: true, limit: 1 })[0];

@@ -146,6 +146,25 @@ test('the source of a thousand forks is deleted for good: the forks live, and it
   healthy(world);
 });
 
+test('a fork is taken back to a turn of a source that was deleted for good, and forked there', () => {
+  const world = new World({ answer: () => 'yes' });
+  const source = world.start('source');
+  world.run(1_000);
+  const { turn } = source;
+  const fork = world.call('agent/fork', { agent: source.agent, turn, text: 'fork', key: world.key() });
+  world.run(1_000);
+  remove(world, source.agent);
+  empty(world);
+  world.run(1_000);
+  assert.equal(world.open.reads.agent(source.agent), undefined);
+  const back = world.call('agent/rewind', { agent: fork.agent, turn, key: world.key() });
+  assert.equal(back.turn, turn);
+  const again = world.call('agent/fork', { agent: fork.agent, turn, text: 'again', key: world.key() });
+  world.run(1_000);
+  assert.deepEqual(world.transcript(again.agent).slice(0, 3), ['person: source', 'answer: yes', 'end done']);
+  healthy(world);
+});
+
 test('a fork of a fork of a fork keeps all that it begins with, and no more', () => {
   const world = new World({ answer: () => 'yes' });
   let { agent } = world.start('one');
