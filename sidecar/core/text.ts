@@ -33,3 +33,6 @@ export function utf8Bytes(text: string): number {
   }
   return bytes;
 }
+
+/** A number and what it counts: `1 file`, `2 files`. */
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -23,8 +23,6 @@ interface GroupParts extends PickDeeds {
   /** Looks at a start before it is promised: folder, model, key. */
   check(start: Start): Promise<unknown>;
   start(start: Start, peer: Peer): Promise<Result<'agent/start'>>;
-  /** Throws when the client runs in a command of an agent. */
-  personOnly(peer: Peer): void;
 }
 
 type GroupHandlers = {
@@ -42,10 +40,7 @@ export function groupHandlers(parts: GroupParts): GroupHandlers {
     'fan/start': (params, peer) => start(fanStart(reads, params), peer),
     'race/start': (params, peer) => start(raceStart(reads, params), peer),
     'group/compare': (params) => compareGroup(reads, params),
-    'group/pick': (params, peer) => {
-      parts.personOnly(peer);
-      return pickOfGroup(reads, parts, params);
-    },
+    'group/pick': (params) => pickOfGroup(reads, parts, params),
   };
 }
 

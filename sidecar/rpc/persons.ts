@@ -13,10 +13,12 @@ const ofPersons: ReadonlySet<MethodName> = new Set<MethodName>([
   'request/answer',
   'request/answerMany',
   'change/verdict',
+  'group/pick',
   'checkpoint/restore',
   // What they are told, what they may do, and what they may spend.
   'trust/set',
   'mcp/files',
+  'mcp/restart',
   'agent/configure',
   'agent/import',
   'budget/set',

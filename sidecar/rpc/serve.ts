@@ -26,7 +26,7 @@ import { groupHandlers } from './groups.ts';
 import { checkHello } from './hello.ts';
 import { Lending } from './lending.ts';
 import { Peer } from './peer.ts';
-import { checkPerson, refuseInside } from './persons.ts';
+import { checkPerson } from './persons.ts';
 import { profileList } from './profiles.ts';
 import { serverHandlers, type ServersNow } from './servers.ts';
 import { realFolder } from './start.ts';
@@ -302,7 +302,6 @@ class Serving {
         reads: this.#options.reads,
         now: this.#options.servers,
         look: this.#options.look,
-        personOnly: refuseInside,
       }),
       'profile/list': async (params) => {
         const workspace = await realFolder(params.workspace);
@@ -327,7 +326,6 @@ class Serving {
       reads: this.#options.reads,
       check: (start) => this.#options.checkStart(start),
       start: (start, peer) => this.#start(start, peer),
-      personOnly: refuseInside,
       verdict: (params) => this.#commit((reply) => ({ kind: 'change/verdict', params, reply })),
       remove: (params) => this.#commit((reply) => ({ kind: 'agent/delete', params, reply })),
     });

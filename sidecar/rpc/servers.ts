@@ -7,6 +7,7 @@ import type { Params, Result } from '../protocol/methods.ts';
 import type { ServerList, ServerRow, ServerState } from '../protocol/server.ts';
 import type { OfferAnswer, Reads, ServerRef } from '../ports.ts';
 import type { Peer } from './peer.ts';
+import { refuseInside } from './persons.ts';
 import { realFolder } from './start.ts';
 
 /** The servers' own side: processes and sockets. */
@@ -27,23 +28,20 @@ interface ServerParts {
   readonly now: () => ServersNow;
   /** What a folder tells agents, as it is now. */
   look(workspace: string): Promise<Knowledge>;
-  /** Throws when the client runs in a command of an agent. */
-  personOnly(peer: Peer): void;
 }
 
 type ServerHandlers = {
   readonly [M in 'mcp/list' | 'mcp/restart']: (params: Params<M>, peer: Peer) => Promise<Result<M>>;
 };
 
-export function serverHandlers({ reads, now, look, personOnly }: ServerParts): ServerHandlers {
+export function serverHandlers({ reads, now, look }: ServerParts): ServerHandlers {
   return {
     'mcp/list': async ({ workspace: named, connect }, peer) => {
-      if (connect) personOnly(peer);
+      if (connect) refuseInside(peer);
       const workspace = await realFolder(named);
       return serverList(reads, now(), { workspace, knowledge: await look(workspace), connect });
     },
-    'mcp/restart': async ({ workspace, hash }, peer) => {
-      personOnly(peer);
+    'mcp/restart': async ({ workspace, hash }) => {
       const { servers } = await look(await realFolder(workspace));
       if (servers.some((server) => server.hash === hash)) return { ended: now().restart(hash) };
       const message = 'There is no such server in this folder any more. List the servers again.';

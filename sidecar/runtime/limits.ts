@@ -631,10 +631,10 @@ export const limits = {
   runSweepMs: 60_000,
   /** Emptied run directories that wait for the next commands: as many as are started in a moment. The others are removed. */
   spareRuns: 8,
-  /** Characters of a name, a path or a pattern in a call: as many as Linux takes of a path. What is longer is refused, since answers repeat it. */
-  argumentChars: 4_096,
   /** Time after which they are emptied when no other command starts before. */
   spareAfterMs: 50,
+  /** Characters of a name, a path or a pattern in a call: as many as Linux takes of a path. What is longer is refused, since answers repeat it. */
+  argumentChars: 4_096,
   /** The login shell of the person must have said its PATH by then; without it, the PATH of the process is used. */
   loginShellMs: 5_000,
   /** Lines of a large file that are looked through for a range. Past it, a command has to do. */

@@ -1,12 +1,12 @@
 // Turns: how one opens, goes to its next round, parks and ends.
 
-import { pinTo } from './estimate.ts';
 import { schemaWords } from '../core/context.ts';
 import { head, firstLine, utf8Bytes } from '../core/text.ts';
 import type { AgentRecord, TurnRecord } from '../core/rows.ts';
 import type { Phase, WaitReason } from '../protocol/agent.ts';
 import type { Outcome, Sender } from '../protocol/entry.ts';
 import { agentId, blobId } from '../protocol/ids.ts';
+import { pinTo } from './estimate.ts';
 import { limits } from './limits.ts';
 import { isOrphan } from './line.ts';
 import { leaveQueues } from './queue.ts';

@@ -67,13 +67,12 @@ function walkOn(step: Step, walk: Walk): boolean {
   if (step.findAgent(walk.agent) === undefined) return true;
   // Somebody may have been given work earlier in this step.
   step.countAllNow();
-  const hasWork = (row: AgentRecord): boolean => isAtWork(step.asHeld(row));
   let at = positionOf(step, walk);
   for (let room = limits.slice; room > 0;) {
     const passes = walk.kind === 'close';
     const page = { after: at.after, limit: passes ? passedAtOnce : 1 };
     const rows = step.store.range('agent.children', [at.parent], page);
-    const found = passes ? rows.findIndex(hasWork) : rows.length - 1;
+    const found = passes ? rows.findIndex((row) => isAtWork(step.asHeld(row))) : rows.length - 1;
     const passed = found === -1 ? rows : rows.slice(0, found);
     room -= passed.length;
     walk.cursor = passed.at(-1)?.id ?? walk.cursor;

@@ -6,8 +6,8 @@
 // files.
 
 import path from 'node:path';
-import { isOpen, isParserLoaded, readLine, unsureText, type SimpleCommand } from './commandParse.ts';
-import { carried, leaves, reachOf, textOfShell } from './commandReach.ts';
+import { isParserLoaded, readLine, unsureText, type SimpleCommand } from './commandParse.ts';
+import { carried, isOpen, leaves, reachOf, shown, textOfShell } from './commandReach.ts';
 
 export interface Judgement {
   /** The programs of the line with their subcommands; null: it must not be answered together with others. */
@@ -186,8 +186,6 @@ function dangerOf(command: SimpleCommand, place: Place): string | null {
   }
   return looksOnly(command) ? null : reachOf(command.words, place.directory, place.workspace);
 }
-
-const shown = (word: string): string => word.replaceAll('\0', '…');
 
 /** Whether what is not known of its words may decide what a program does. */
 function mayMean(program: string, rest: readonly string[]): boolean {

@@ -21,7 +21,7 @@ import type {
   Word,
   WordPart,
 } from 'unbash';
-import { directoryAfter } from './commandReach.ts';
+import { directoryAfter, open } from './commandReach.ts';
 
 export interface SimpleCommand {
   /** The program and its arguments without their quotes; `open` stands for a part that is known only when it runs. */
@@ -32,10 +32,6 @@ export interface SimpleCommand {
   /** Its input comes from another command or stands in the line. */
   readonly piped: boolean;
 }
-
-/** Stands in a word for what is not known: a character that no command line has. */
-export const open = '\0';
-export const isOpen = (word: string): boolean => word.includes(open);
 
 export interface Placed {
   readonly command: SimpleCommand;

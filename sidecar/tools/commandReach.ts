@@ -5,6 +5,12 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isProtected, within } from '../workspace/paths.ts';
 
+/** Stands in a word for what is known only when its line runs: a character that no command line has. */
+export const open = '\0';
+export const isOpen = (word: string): boolean => word.includes(open);
+/** A word as people are shown it. */
+export const shown = (word: string): string => word.replaceAll(open, '…');
+
 /** Programs that only read the files that they are given. */
 const readers = new Set(
   'ls cat head tail wc sort uniq grep egrep fgrep rg diff cmp stat file less more cd echo printf test [ [['.split(
@@ -17,7 +23,7 @@ const writers = new Set('cp mv tee install touch mkdir sed patch tar unzip rsync
 /** Whether a redirection goes out of the workspace or into what is protected. */
 export function leaves(target: string, directory: string, workspace: string): boolean {
   if (target === '/dev/null' || target === '/dev/stderr' || target === '/dev/stdout') return false;
-  if (/^~|[$*?[\0]/.test(target)) return true;
+  if (isOpen(target) || /^~|[$*?[]/.test(target)) return true;
   const absolute = path.resolve(directory, target);
   return isOutside(absolute, workspace) || isOutside(real(absolute), real(workspace));
 }
@@ -43,7 +49,7 @@ export function reachOf(words: readonly string[], directory: string, workspace: 
   const program = path.basename(word);
   if (readers.has(program)) return null;
   for (const each of rest) {
-    if (each.includes('\0')) return `It may change ${each.replaceAll('\0', '…')}, which may be protected.`;
+    if (isOpen(each)) return `It may change ${shown(each)}, which may be protected.`;
     // Files stand alone, as the value of an option, and behind a colon.
     for (const name of [each, ...each.split(/[=:,]/), each.replace(/^-\w/, '')]) {
       // A revision, not the file that makes a folder a repository.
@@ -77,7 +83,7 @@ export function directoryAfter(
   if (program === 'popd' || program === 'pushd') return null;
   if (program !== 'cd') return directory;
   const [target, ...more] = rest.filter((word) => word !== '--');
-  if (target === undefined || more.length > 0 || /^[-~]|[$*?[\0]/.test(target)) return null;
+  if (target === undefined || more.length > 0 || isOpen(target) || /^[-~]|[$*?[]/.test(target)) return null;
   const next = path.resolve(directory, target);
   return within(workspace, next) === null ? null : next;
 }

@@ -9,7 +9,7 @@ import { unlink } from 'node:fs/promises';
 import type { Ask, Prepared, ToolJob, ToolOutcome } from '../ports.ts';
 import type { Json } from '../protocol/json.ts';
 import { limits } from '../runtime/limits.ts';
-import { currentOf, noBuffers, putCurrent } from '../workspace/buffers.ts';
+import { currentOf, putCurrent } from '../workspace/buffers.ts';
 import type { Buffers, Current } from '../workspace/buffers.ts';
 import { bom, byteString, bytesOf, hashOf, isUtf8, notText, utf8ByteString } from '../workspace/bytes.ts';
 import { messageOf, temporaryOf } from '../workspace/files.ts';
@@ -26,6 +26,7 @@ import { askerOf, withSetup } from './setup.ts';
 import type { SetupRunner } from './setup.ts';
 import { failure, isObject, refuse, schemaOf } from './tool.ts';
 import type { Doing, Tool } from './tool.ts';
+import { buffersFor } from './versions.ts';
 
 export interface EditOptions {
   readonly buffers: Buffers;
@@ -187,10 +188,6 @@ function undone(evidence: Evidence, after: Uint8Array): Uint8Array | null {
   return bytesOf(now.slice(0, evidence.at) + evidence.gone + now.slice(evidence.at + evidence.come));
 }
 
-/** Unsaved buffers matter where the person's own file is edited. */
-const buffersFor = (options: EditOptions, located: Located): Buffers =>
-  located.isolated ? noBuffers : options.buffers;
-
 async function prepare(options: EditOptions, job: ToolJob, wish: Wish | string): Promise<Prepared> {
   if (typeof wish === 'string') return refuse(wish);
   if (job.place.isolation === 'readonly') {
@@ -198,7 +195,7 @@ async function prepare(options: EditOptions, job: ToolJob, wish: Wish | string):
   }
   const located = await locate(options.worktrees, job, wish.path);
   if (located.kind === 'refused') return refuse(`${job.tool}: ${located.text}`);
-  const now = await currentOf(buffersFor(options, located), located.read);
+  const now = await currentOf(buffersFor(options.buffers, located), located.read);
   if (now.kind === 'refused') return refuse(`${job.tool}: ${now.text}`);
   const after = wish.change(located.label, now.bytes);
   if (typeof after === 'string') return refuse(`${job.tool}: ${after}`);
@@ -239,7 +236,7 @@ async function run(options: EditOptions, { job, wish, evidence, again, doing }: 
   const located = await locateToWrite(options.worktrees, { job, asker }, wish.path);
   if (located.kind === 'refused') return failure(`${job.tool}: ${located.text}`);
   return await options.locks(located.written, async () => {
-    const buffers = buffersFor(options, located);
+    const buffers = buffersFor(options.buffers, located);
     if (again) await unlink(temporaryOf(located.written)).catch(() => undefined);
     const now = await currentOf(buffers, located.written);
     if (now.kind === 'refused') return failure(`${job.tool}: ${now.text}`);

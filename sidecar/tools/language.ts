@@ -4,12 +4,12 @@
 
 import path from 'node:path';
 import type { Prepared, ToolJob, ToolOutcome } from '../ports.ts';
+import type { EditorMethods } from '../protocol/editorMethods.ts';
 import type {
   CodeLocation,
   Diagnostic,
   Diagnostics,
   Locations,
-  Position,
   Renaming,
   Seek,
   Severity,
@@ -28,20 +28,9 @@ import { editorPlace, ownLines } from './versions.ts';
 export interface Languages {
   /** Of a file, or of all files below a folder that the servers have spoken of. */
   diagnostics(file: string, most: number): Promise<Diagnostics | null>;
-  locations(at: {
-    readonly path: string;
-    readonly position: Position;
-    readonly find: Seek;
-    readonly most: number;
-  }): Promise<Locations | null>;
+  locations(at: EditorMethods['editor/locations']['params']): Promise<Locations | null>;
   /** What a rename would change; nothing is changed (rename.ts). */
-  rename(at: {
-    readonly path: string;
-    readonly position: Position;
-    readonly text: string;
-    readonly newName: string;
-    readonly most: number;
-  }): Promise<Renaming | null>;
+  rename(at: EditorMethods['editor/rename']['params']): Promise<Renaming | null>;
 }
 
 /** For a process without editors. */

@@ -10,6 +10,7 @@
 
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { counted } from '../core/text.ts';
 import type { Prepared, ToolJob, ToolOutcome } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
 import type { EditOptions } from './edit.ts';
@@ -116,8 +117,6 @@ function preparedOf(
     usesCommandSlot: false,
   };
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const cutTo = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most)}\n[more would be changed than is shown]`;

@@ -4,7 +4,7 @@
 import { unlink } from 'node:fs/promises';
 import type { ToolJob, Touched } from '../ports.ts';
 import { limits } from '../runtime/limits.ts';
-import { currentOf, noBuffers, putCurrent } from '../workspace/buffers.ts';
+import { currentOf, putCurrent } from '../workspace/buffers.ts';
 import type { Buffers, Current } from '../workspace/buffers.ts';
 import { hashOf } from '../workspace/bytes.ts';
 import { messageOf, temporaryOf } from '../workspace/files.ts';
@@ -17,6 +17,7 @@ import type { PlannedFile, RenameEvidence } from './renameEvidence.ts';
 import { splicedAll, undoOf } from './renamePlan.ts';
 import { askerOf } from './setup.ts';
 import type { Doing } from './tool.ts';
+import { buffersFor } from './versions.ts';
 
 export interface Writing {
   readonly job: ToolJob;
@@ -80,7 +81,7 @@ async function writeHeld(
   const moved: string[] = [];
   for (const target of targets) {
     if (again) await unlink(temporaryOf(target.located.written)).catch(() => undefined);
-    const each = await foundAs(buffersFor(options, target.located), target, again);
+    const each = await foundAs(buffersFor(options.buffers, target.located), target, again);
     if (typeof each === 'string') return { kind: 'refused', status: 'error', text: each };
     if (each === null) moved.push(target.located.label);
     else found.push(each);
@@ -100,9 +101,6 @@ async function writeHeld(
   }
   return { kind: 'written', touched, diffs, failed, news: found[0]?.located.news ?? null };
 }
-
-const buffersFor = (options: EditOptions, located: Located): Buffers =>
-  located.isolated ? noBuffers : options.buffers;
 
 /** The file before and after; null: it is neither, and a string says that it cannot be looked at. */
 async function foundAs(buffers: Buffers, target: Target, again: boolean): Promise<Found | null | string> {
@@ -134,7 +132,7 @@ function movedOn(labels: readonly string[], again: boolean): Written {
 async function put(options: EditOptions, { located, now, after }: Found): Promise<string | null> {
   options.wrote(located.written, after);
   try {
-    if (await putCurrent(buffersFor(options, located), located.written, now, after)) return null;
+    if (await putCurrent(buffersFor(options.buffers, located), located.written, now, after)) return null;
   } catch (error) {
     return `it could not be written: ${messageOf(error)}.`;
   }

@@ -6,6 +6,7 @@
 
 import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { counted } from '../core/text.ts';
 import type { TreeAgent } from '../ports.ts';
 import type { AgentId } from '../protocol/ids.ts';
 import { agentId } from '../protocol/ids.ts';
@@ -148,8 +149,6 @@ function verdictOn(
   if (0 < lost.length) return { state, advice: 'leave', reason: `It has ${lost.join(' and ')}.` };
   return { state, advice: 'remove', reason: 'Everything in it was decided: nothing would be lost.' };
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** Null: it may. Else why not, and what to do. */
 function mayGo(row: WorktreeRow, force: boolean): string | null {
